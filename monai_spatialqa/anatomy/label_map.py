@@ -1,0 +1,153 @@
+"""A label map: which voxel value is which structure, checked when it is made."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from functools import cached_property
+
+from monai_spatialqa.anatomy.structure import StructureInfo, fallback_name
+from monai_spatialqa.errors import LabelMapError
+
+
+@dataclass(frozen=True, repr=False)
+class LabelMap:
+    """An immutable list of structures with their voxel values, in the order of those values.
+
+    Make one with :func:`monai_spatialqa.anatomy.load_label_map`, which checks ids, names, sides and groups.
+
+    Attributes:
+        name: short name, as it stands in records.
+        source: where the list comes from: repository and commit, or a file path as the user gave it.
+        licence: licence of the list, None when not known.
+        entries: the structures, by ascending label.
+        groups: named lists of structures.
+
+    Example:
+        >>> from monai_spatialqa.anatomy import load_label_map
+        >>> lungs = load_label_map({1: "lung_left", 2: "lung_right"})
+        >>> lungs.by_label(1).side, lungs.by_name("lung_left").partner
+        ('left', 'lung_right')
+    """
+
+    name: str
+    source: str
+    licence: str | None
+    entries: tuple[StructureInfo, ...]
+    groups: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        """Voxel values, ascending."""
+        return tuple(entry.label for entry in self.entries)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Structure names, in the order of :attr:`ids`."""
+        return tuple(entry.name for entry in self.entries)
+
+    @property
+    def group_names(self) -> tuple[str, ...]:
+        """Names of the groups."""
+        return tuple(name for name, _ in self.groups)
+
+    @cached_property
+    def sha256(self) -> str:
+        """Hash of what the map says: ids, names, sides, partners and groups, whatever file it was read from."""
+        content = {"structures": [asdict(entry) for entry in self.entries], "groups": dict(self.groups)}
+        text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
+        return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+    def by_name(self, name: str) -> StructureInfo:
+        """The structure of that name.
+
+        Raises:
+            LabelMapError: when the map has none; the message names the closest ones.
+        """
+        if name not in self._by_name:
+            raise self._unknown(name, self.names, "structure", code="unknown_structure")
+        return self._by_name[name]
+
+    def by_label(self, label: int) -> StructureInfo:
+        """The structure with that voxel value.
+
+        Raises:
+            LabelMapError: when the map has none.
+        """
+        if label not in self._by_label:
+            raise LabelMapError(
+                f"the label map has no structure with id {label}",
+                code="unknown_structure",
+                file=self.source,
+                found=label,
+                expected=f"one of {len(self.entries)} ids from {self.ids[0]} to {self.ids[-1]}",
+                next_step="add the id to the label map, or ask for another structure",
+            )
+        return self._by_label[label]
+
+    def name_of(self, label: int) -> str:
+        """The name of a voxel value; ``label_<id>`` for one that the map does not name."""
+        entry = self._by_label.get(label)
+        return fallback_name(label) if entry is None else entry.name
+
+    def group(self, name: str) -> list[str]:
+        """Names of the structures of a group, in the order of their ids.
+
+        Raises:
+            LabelMapError: when the map has no such group; the message names the closest ones.
+        """
+        groups = dict(self.groups)
+        if name not in groups:
+            raise self._unknown(name, self.group_names, "group", code="unknown_group")
+        return list(groups[name])
+
+    def select(self, names_or_groups: str | Iterable[str]) -> list[str]:
+        """Structure names for a mixture of structure and group names: in the order asked, each once.
+
+        Raises:
+            LabelMapError: when a name is neither a structure nor a group.
+        """
+        asked = [names_or_groups] if isinstance(names_or_groups, str) else list(names_or_groups)
+        groups = dict(self.groups)
+        chosen: dict[str, None] = {}
+        for name in asked:
+            if name not in self._by_name and name not in groups:
+                raise self._unknown(name, self.names + self.group_names, "structure or group", code="unknown_structure")
+            chosen.update(dict.fromkeys(groups.get(name, (name,))))
+        return list(chosen)
+
+    def to_mapping(self) -> dict[int, str]:
+        """A plain dictionary from voxel value to name."""
+        return {entry.label: entry.name for entry in self.entries}
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __iter__(self) -> Iterator[StructureInfo]:
+        return iter(self.entries)
+
+    def __repr__(self) -> str:
+        return f"LabelMap({self.name!r}, {len(self.entries)} structures)"
+
+    @cached_property
+    def _by_name(self) -> dict[str, StructureInfo]:
+        return {entry.name: entry for entry in self.entries}
+
+    @cached_property
+    def _by_label(self) -> dict[int, StructureInfo]:
+        return {entry.label: entry for entry in self.entries}
+
+    def _unknown(self, name: object, known: tuple[str, ...], what: str, code: str) -> LabelMapError:
+        close = difflib.get_close_matches(str(name), known, n=3)
+        listed = ", ".join(known[:10]) + (", ..." if len(known) > 10 else "")
+        return LabelMapError(
+            f"the label map has no {what} of this name",
+            code=code,
+            file=self.source,
+            found=repr(name),
+            expected=f"one of {len(known)}: {listed}" if known else f"a label map with a {what}",
+            next_step=f"did you mean {' or '.join(close)}?" if close else f"use a {what} name of label map {self.name}",
+        )

@@ -1,0 +1,54 @@
+"""Which pairs of structures are meant: all, those among groups, or a list of names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+from monai_spatialqa.anatomy.label_map import LabelMap
+from monai_spatialqa.errors import SettingsError
+
+PairSpec = str | Mapping[str, Any] | Sequence[Sequence[str]] | None
+
+
+def resolve_pairs(pairs: PairSpec, label_map: LabelMap) -> list[tuple[str, str]]:
+    """The pairs of structure names behind a setting, in a fixed order.
+
+    Args:
+        pairs: ``"all"``: every unordered pair, in the order of the label map. ``{"among": [names or groups]}``: every
+            unordered pair among these. A list of ``(name, name)``: these, as given. None: no pair.
+        label_map: where the names come from.
+
+    Raises:
+        SettingsError: another form, a pair that is not two names, or a structure paired with itself.
+        LabelMapError: a name or group the label map does not have.
+    """
+    if pairs is None:
+        return []
+    if isinstance(pairs, str):
+        if pairs != "all":
+            raise _unknown_form(pairs)
+        return list(combinations(label_map.names, 2))
+    if isinstance(pairs, Mapping):
+        if set(pairs) != {"among"}:
+            raise _unknown_form(dict(pairs))
+        return list(combinations(label_map.select(pairs["among"]), 2))
+    resolved = []
+    for pair in pairs:
+        if isinstance(pair, str) or len(pair) != 2:
+            raise SettingsError("a pair is two structure names", key="pairs", found=pair, expected="[name, name]")
+        first, second = (label_map.by_name(name).name for name in pair)
+        if first == second:
+            raise SettingsError("a structure has no distance to itself", key="pairs", found=list(pair))
+        resolved.append((first, second))
+    return resolved
+
+
+def _unknown_form(found: Any) -> SettingsError:
+    return SettingsError(
+        "the pairs are not understood",
+        key="pairs",
+        found=found,
+        expected='"all", {"among": [names or groups]}, or a list of [name, name]',
+    )

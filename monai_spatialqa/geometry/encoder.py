@@ -1,0 +1,286 @@
+"""Streamed marginals: feed voxels in memory order, get every structure's exact integers.
+
+The memory needed is a few planes of runs and the histograms, whatever the size of the volume; the voxels themselves
+are never kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from monai_spatialqa.errors import LabelValueError
+from monai_spatialqa.geometry import kernels
+from monai_spatialqa.geometry.marginals import MAX_LABELS, Marginals
+
+BLOCK_BYTES = 1 << 20
+"""A block of this size stays in the second-level cache while it is scanned."""
+
+_INTENSITY_VALUES = 100
+"""A map with more values than this whose runs are mostly single voxels is an intensity image, not labels."""
+
+_NEVER = np.iinfo(np.int64).max
+
+
+class MarginalEncoder:
+    """Turns a stream of voxels into :class:`Marginals`.
+
+    Args:
+        shape: grid shape with the *contiguous* axis first: voxel ``(i, j, k)`` is number ``i + n0 * (j + n1 * k)``.
+        dtype: integer or bool type of the voxels that will be fed.
+        ignore: values that are no structure besides 0.
+        boundaries: also count interior and dilated voxels (6-neighbourhood).
+        weights: integer projection (3 world axes, 3 storage axes) whose extremes are wanted; None if not wanted.
+        keep_runs_bytes: keep runs for :meth:`value_at` as long as they fit into this many bytes.
+
+    Raises:
+        LabelValueError: while feeding, when there are more distinct values than structures can have.
+    """
+
+    def __init__(
+        self,
+        shape: Sequence[int],
+        dtype: np.dtype | type,
+        *,
+        ignore: Iterable[int] = (),
+        boundaries: bool = True,
+        weights: Sequence[Sequence[int]] | None = None,
+        keep_runs_bytes: int = 0,
+    ) -> None:
+        self.shape = (int(shape[0]), int(shape[1]), int(shape[2]))
+        self.dtype = np.dtype(dtype)
+        if self.dtype.kind not in "iub":
+            raise LabelValueError(
+                "voxels of a label map must be whole numbers", key="dtype", found=self.dtype, expected="integer or bool"
+            )
+        self._bits = np.dtype(f"u{self.dtype.itemsize}")
+        self._state = np.zeros(8, np.int64)
+        self._state[kernels.ROW_END] = self.shape[0]
+        self._state[kernels.SLOT] = kernels.NO_SLOT
+        self._carried = np.zeros(1, self._bits)
+        self._keys = np.zeros(kernels.HASH_SIZE, np.uint64)
+        self._slots = np.full(kernels.HASH_SIZE, -2, np.int32)
+        self._slot_bits = np.zeros(MAX_LABELS, np.uint64)
+        limits = np.iinfo(np.uint8 if self.dtype.kind == "b" else self.dtype)
+        for value in (0, *ignore):
+            if limits.min <= value <= limits.max:
+                bits = np.array([value]).astype(self.dtype).view(self._bits).astype(np.uint64)[0]
+                found = kernels.find_slot(bits, self._keys, self._slots)
+                self._keys[found] = bits
+                self._slots[found] = kernels.NO_SLOT
+        self._boundaries = boundaries
+        self._weights = None if weights is None else np.asarray(weights, np.int64)
+        self._runs = np.empty((1 << 14, 4), np.int64)
+        self._count = 0  # runs in the buffer
+        self._added = 0  # of these, already in the histograms
+        self._next_plane = 0  # first plane whose boundaries are not counted yet
+        self._grow_slots(128)
+        self._kept: list[tuple[NDArray[np.int64], NDArray[np.int64]]] | None = [] if keep_runs_bytes else None
+        self._keep_room = keep_runs_bytes
+        self._run_total = 0
+
+    def _grow_slots(self, capacity: int) -> None:
+        def grown(name: str, width: tuple[int, ...], fill: int) -> None:
+            new = np.full((capacity, *width), fill, np.int64)
+            old = getattr(self, name, None)
+            if old is not None:
+                new[: old.shape[0]] = old
+            setattr(self, name, new)
+
+        grown("_steps0", (self.shape[0] + 1,), 0)
+        grown("_histogram1", (self.shape[1],), 0)
+        grown("_histogram2", (self.shape[2],), 0)
+        if self._boundaries:
+            for name in ("_interior", "_dilated", "_reached"):
+                grown(name, (), 0)
+            grown("_seen_row", (), -1)
+        if self._weights is not None:
+            grown("_low", (3,), _NEVER)
+            grown("_high", (3,), -_NEVER)
+        self._slot_capacity = capacity
+
+    def feed(self, block: NDArray) -> None:
+        """Take the next voxels, a contiguous 1-D array of the declared type (either byte order)."""
+        if block.dtype.newbyteorder("=") != self.dtype.newbyteorder("=") or block.ndim != 1:
+            raise LabelValueError("a block must be 1-D and of the declared type", found=block.dtype, expected=self.dtype)
+        bits = block.astype(self.dtype.newbyteorder("=")) if not block.dtype.isnative else block
+        self._scan(np.ascontiguousarray(bits).view(self._bits), final=False)
+
+    def _scan(self, block: NDArray, *, final: bool) -> None:
+        lanes = 8 // self._bits.itemsize
+        words = block[: block.size // lanes * lanes].view(np.uint64)
+        self._state[kernels.AT] = 0
+        while True:
+            self._count = kernels.scan_runs(
+                block,
+                words,
+                final,
+                self._state,
+                self._carried,
+                self._keys,
+                self._slots,
+                self._slot_bits,
+                self.shape[0],
+                self._runs,
+                self._count,
+            )
+            stopped = self._state[kernels.STOPPED]
+            if stopped == kernels.TOO_MANY_VALUES:
+                raise _looks_like_intensities(f"more than {MAX_LABELS:,} distinct values")
+            if not stopped:
+                break
+            self._absorb()
+        self._state[kernels.BASE] += block.size
+
+    def _absorb(self, *, final: bool = False) -> None:
+        """Move what is in the run buffer into the totals, and keep only the runs that a later plane still needs."""
+        slot_count = int(self._state[kernels.SLOT_COUNT])
+        if slot_count > self._slot_capacity:
+            self._grow_slots(min(MAX_LABELS, max(slot_count, 2 * self._slot_capacity)))
+        first, stop, rows = self._added, self._count, self.shape[1]
+        kernels.add_runs(self._runs, first, stop, rows, self._steps0, self._histogram1, self._histogram2)  # type: ignore[attr-defined]
+        if self._weights is not None:
+            kernels.project_runs(self._runs, first, stop, rows, self._weights, self._low, self._high)  # type: ignore[attr-defined]
+        self._run_total += stop - first
+        self._keep(self._runs[first:stop])
+        self._added = stop
+        if self._boundaries:
+            self._count_boundaries(final=final)
+        else:
+            self._count = self._added = 0
+        if self._count > self._runs.shape[0] // 2:
+            larger = np.empty((2 * self._runs.shape[0], 4), np.int64)
+            larger[: self._count] = self._runs[: self._count]
+            self._runs = larger
+
+    def _count_boundaries(self, *, final: bool) -> None:
+        rows, planes = self.shape[1], self.shape[2]
+        runs = self._runs[: self._count]
+        # The plane of the last run may still grow; the one before it needs that plane complete.
+        last = planes if final else (int(runs[-1, 0]) // rows if self._count else 0)
+        stop_plane = planes if final else max(self._next_plane, last - 1)
+        if stop_plane > self._next_plane:
+            first_row = max(0, self._next_plane - 1) * rows
+            stop_row = min(planes, stop_plane + 1) * rows
+            pointer = np.searchsorted(runs[:, 0], np.arange(first_row, stop_row + 1))
+            kernels.count_boundaries(
+                runs,
+                pointer,
+                first_row,
+                self.shape[0],
+                rows,
+                planes,
+                self._next_plane,
+                stop_plane,
+                self._interior,  # type: ignore[attr-defined]
+                self._dilated,  # type: ignore[attr-defined]
+                self._seen_row,  # type: ignore[attr-defined]
+                self._reached,  # type: ignore[attr-defined]
+            )
+            self._next_plane = stop_plane
+        keep_from = int(np.searchsorted(runs[:, 0], (self._next_plane - 1) * rows))
+        kept = self._count - keep_from
+        self._runs[:kept] = runs[keep_from:].copy()
+        self._count = self._added = kept
+
+    def _keep(self, runs: NDArray[np.int64]) -> None:
+        if self._kept is None or not len(runs):
+            return
+        self._keep_room -= 16 * len(runs)
+        if self._keep_room < 0:
+            self._kept = None
+            return
+        starts = runs[:, 0] * self.shape[0] + runs[:, 1]
+        # length and slot share one integer: slots stay below 2**13
+        self._kept.append((starts, (runs[:, 2] - runs[:, 1]) << 13 | runs[:, 3]))
+
+    def result(self) -> Marginals:
+        """Close the stream.
+
+        Raises:
+            LabelValueError: when fewer or more voxels came than the shape holds, when a value is negative and not
+                ignored, or when the values look like intensities.
+        """
+        voxels = self.shape[0] * self.shape[1] * self.shape[2]
+        if self._state[kernels.BASE] != voxels:
+            raise LabelValueError(
+                "the number of voxels does not fit the shape", found=int(self._state[kernels.BASE]), expected=voxels
+            )
+        self._scan(np.empty(0, self._bits), final=True)
+        self._absorb(final=True)
+        slot_count = int(self._state[kernels.SLOT_COUNT])
+        values = self._slot_bits[:slot_count].astype(self._bits).view(self.dtype)
+        labels = [int(value) for value in values]
+        histogram0 = np.cumsum(self._steps0[:slot_count, :-1], axis=1)  # type: ignore[attr-defined]
+        histograms = (histogram0, self._histogram1[:slot_count], self._histogram2[:slot_count])  # type: ignore[attr-defined]
+        count = histograms[2].sum(axis=1)
+        refuse_bad_labels(labels, int(count.sum()), self._run_total)
+        order = sorted(range(slot_count), key=labels.__getitem__)
+        self._slot_of_label = {labels[slot]: slot for slot in order}
+
+        def columns(table: NDArray[np.int64]) -> tuple[NDArray, NDArray, NDArray]:
+            return table[order, 0], table[order, 1], table[order, 2]
+
+        return Marginals(
+            shape=self.shape,
+            labels=tuple(labels[slot] for slot in order),
+            count=count[order],
+            index_sum=tuple((h * np.arange(h.shape[1])).sum(axis=1)[order] for h in histograms),  # type: ignore[arg-type]
+            start=tuple((h > 0).argmax(axis=1)[order].astype(np.int64) for h in histograms),  # type: ignore[arg-type]
+            stop=tuple(  # type: ignore[arg-type]
+                h.shape[1] - (h[:, ::-1] > 0).argmax(axis=1)[order].astype(np.int64) for h in histograms
+            ),
+            interior=self._interior[:slot_count][order] if self._boundaries else None,  # type: ignore[attr-defined]
+            dilated=self._dilated[:slot_count][order] if self._boundaries else None,  # type: ignore[attr-defined]
+            low=columns(self._low) if self._weights is not None else None,  # type: ignore[attr-defined]
+            high=columns(self._high) if self._weights is not None else None,  # type: ignore[attr-defined]
+        )
+
+    def value_at(self, labels: Sequence[int], positions: NDArray[np.int64]) -> list[bool] | None:
+        """Whether voxel number ``positions[n]`` (memory order) belongs to ``labels[n]``; None if runs were not kept."""
+        if self._kept is None:
+            return None
+        if not self._kept:
+            return [False] * len(labels)
+        starts = np.concatenate([start for start, _ in self._kept])
+        packed = np.concatenate([rest for _, rest in self._kept])
+        at = np.searchsorted(starts, positions, side="right") - 1
+        return [
+            bool(
+                n >= 0
+                and position < starts[n] + (packed[n] >> 13)
+                and (packed[n] & 0x1FFF) == self._slot_of_label.get(label, -1)
+            )
+            for label, position, n in zip(labels, positions, at, strict=True)
+        ]
+
+
+def refuse_bad_labels(labels: Sequence[int], voxels: int, runs: int) -> None:
+    """Refuse values that cannot be structure ids.
+
+    Raises:
+        LabelValueError: negative values, or values that look like intensities.
+    """
+    if len(labels) > MAX_LABELS or (len(labels) > _INTENSITY_VALUES and runs > voxels // 2):
+        raise _looks_like_intensities(f"{len(labels):,} distinct values")
+    negative = sorted(value for value in labels if value < 0)
+    if negative:
+        raise LabelValueError(
+            "negative values are no structure ids",
+            code="negative_label",
+            found=", ".join(map(str, negative[:5])),
+            expected="ids >= 0",
+            next_step=f"declare them as background with ignore=[{negative[0]}], or mend the file",
+        )
+
+
+def _looks_like_intensities(found: str) -> LabelValueError:
+    return LabelValueError(
+        "the label map looks like an intensity image",
+        code="intensity_image",
+        found=found,
+        expected=f"at most {MAX_LABELS:,} structure ids in connected regions",
+        next_step="check that the label file was not swapped with the image",
+    )

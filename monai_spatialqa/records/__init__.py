@@ -1,0 +1,33 @@
+"""What crosses a stage boundary: pydantic records, their JSON Schema, and the append-only journal."""
+
+from monai_spatialqa.records.base import SCHEMA_VERSION, Record, RecordPart
+from monai_spatialqa.records.case import Case
+from monai_spatialqa.records.measurement import (
+    Box,
+    Components,
+    DistanceKind,
+    ErrorDetail,
+    Geometry,
+    Measurement,
+    Pair,
+    Source,
+    Structure,
+)
+from monai_spatialqa.records.status import Status
+
+__all__ = [
+    "SCHEMA_VERSION",
+    "Box",
+    "Case",
+    "Components",
+    "DistanceKind",
+    "ErrorDetail",
+    "Geometry",
+    "Measurement",
+    "Pair",
+    "Record",
+    "RecordPart",
+    "Source",
+    "Status",
+    "Structure",
+]

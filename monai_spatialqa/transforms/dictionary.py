@@ -1,0 +1,245 @@
+"""The measuring transforms for dictionaries: drop them into any MONAI ``Compose``.
+
+Results of ``key`` go into ``data["measured_" + key]``, a dictionary of fixed-length tensors that survives collation and
+decollation. A name that is there already raises; nothing is overwritten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+from monai.config import KeysCollection
+from monai.transforms import MapTransform
+from torch import Tensor
+
+from monai_spatialqa.anatomy.pairs import PairSpec
+from monai_spatialqa.errors import SettingsError, SpatialQAError
+from monai_spatialqa.geometry.place import check_same_place
+from monai_spatialqa.readers.nifti_header import Form
+from monai_spatialqa.transforms.array import (
+    MeasureBoundingBox,
+    MeasureDirection,
+    MeasureDistance,
+    MeasureStructures,
+    MeasureVolume,
+)
+from monai_spatialqa.transforms.inputs import check_label
+from monai_spatialqa.transforms.measuring import StructuresSpec, StructureTransform
+from monai_spatialqa.transforms.validate import ValidateGeometry
+
+MEASURED_PREFIX = "measured_"
+
+
+class _MeasureD(MapTransform):
+    """Base: runs an array transform on each key and files its results."""
+
+    measurer: StructureTransform
+
+    def __init__(self, keys: KeysCollection, allow_missing_keys: bool = False) -> None:
+        super().__init__(keys, allow_missing_keys)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(keys={self.keys!r}, {self.measurer._shown()})"
+
+    @property
+    def structures(self) -> tuple[str, ...]:
+        """Names of the declared structures, in the order of the results."""
+        return self.measurer.structures
+
+    def __call__(self, data: Mapping[Hashable, Any]) -> dict[Hashable, Any]:
+        d = dict(data)
+        for key in self.key_iterator(d):
+            try:
+                found: dict[str, Tensor] = self.measurer(d[key])  # type: ignore[operator]
+            except SpatialQAError as error:
+                raise error.with_context(key=str(key), case=_case_of(d)) from None
+            name = f"{MEASURED_PREFIX}{key}"
+            before = d.get(name, {})
+            taken = sorted(set(before) & set(found))
+            if taken:
+                raise SettingsError(
+                    "results of this name are there already",
+                    case=_case_of(d),
+                    key=f"{name}[{taken[0]!r}]",
+                    found=", ".join(taken),
+                    expected="one transform a name",
+                    next_step="use MeasureStructuresd alone, or give MeasureDistanced another name=",
+                )
+            d[name] = {**before, **found}
+        return d
+
+
+def _case_of(data: Mapping[Hashable, Any]) -> str | None:
+    return str(data["case_id"]) if "case_id" in data else None
+
+
+class ValidateGeometryd(MapTransform):
+    """Dictionary version of :class:`~monai_spatialqa.transforms.ValidateGeometry`.
+
+    Args:
+        keys: keys of the scans.
+        form: take this form where a header contradicts itself.
+        reference_key: key of an image that every one of ``keys`` must cover the same place as (another axis order or
+            resolution is fine).
+        allow_missing_keys: do not raise when a key is missing.
+
+    Raises:
+        GeometryError, FileReadError: see :class:`~monai_spatialqa.transforms.ValidateGeometry`.
+        PairingError: a scan and the reference do not cover the same place.
+    """
+
+    def __init__(
+        self,
+        keys: KeysCollection,
+        form: Form | None = None,
+        reference_key: str | None = None,
+        allow_missing_keys: bool = False,
+    ) -> None:
+        super().__init__(keys, allow_missing_keys)
+        self.validator = ValidateGeometry(form)
+        self.reference_key = reference_key
+
+    def __repr__(self) -> str:
+        return f"ValidateGeometryd(keys={self.keys!r}, reference_key={self.reference_key!r})"
+
+    def __call__(self, data: Mapping[Hashable, Any]) -> dict[Hashable, Any]:
+        d = dict(data)
+        for key in self.key_iterator(d):
+            try:
+                d[key] = self.validator(d[key])
+                if self.reference_key is not None:
+                    scan, reference = check_label(d[key]), check_label(d[self.reference_key])
+                    check_same_place(scan.grid, reference.grid, file=scan.file)
+            except SpatialQAError as error:
+                raise error.with_context(key=str(key), case=_case_of(d)) from None
+        return d
+
+
+class MeasureVolumed(_MeasureD):
+    """Dictionary version of :class:`~monai_spatialqa.transforms.MeasureVolume`.
+
+    Args:
+        keys: keys of the label maps.
+        structures, options: see :class:`~monai_spatialqa.transforms.measuring.StructureTransform`.
+        allow_missing_keys: do not raise when a key is missing.
+    """
+
+    def __init__(
+        self, keys: KeysCollection, structures: StructuresSpec, allow_missing_keys: bool = False, **options: Any
+    ) -> None:
+        super().__init__(keys, allow_missing_keys)
+        self.measurer = MeasureVolume(structures, **options)
+
+
+class MeasureBoundingBoxd(_MeasureD):
+    """Dictionary version of :class:`~monai_spatialqa.transforms.MeasureBoundingBox`.
+
+    Args:
+        keys: keys of the label maps.
+        structures, options: see :class:`~monai_spatialqa.transforms.measuring.StructureTransform`.
+        allow_missing_keys: do not raise when a key is missing.
+    """
+
+    def __init__(
+        self, keys: KeysCollection, structures: StructuresSpec, allow_missing_keys: bool = False, **options: Any
+    ) -> None:
+        super().__init__(keys, allow_missing_keys)
+        self.measurer = MeasureBoundingBox(structures, **options)
+
+
+class MeasureDistanced(_MeasureD):
+    """Dictionary version of :class:`~monai_spatialqa.transforms.MeasureDistance`.
+
+    Args:
+        keys: keys of the label maps.
+        structures, options: see :class:`~monai_spatialqa.transforms.measuring.StructureTransform`.
+        pairs: ``"all"``, ``{"among": [names or groups]}``, or a list of name pairs.
+        kind: ``"box_center"`` or ``"centroid"``.
+        name: prefix of the result names.
+        allow_missing_keys: do not raise when a key is missing.
+    """
+
+    def __init__(
+        self,
+        keys: KeysCollection,
+        structures: StructuresSpec,
+        pairs: PairSpec = "all",
+        *,
+        kind: str = "box_center",
+        name: str = "distance",
+        allow_missing_keys: bool = False,
+        **options: Any,
+    ) -> None:
+        super().__init__(keys, allow_missing_keys)
+        self.measurer = MeasureDistance(structures, pairs, kind=kind, name=name, **options)
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """Names of the pairs, in the order of the results."""
+        return self.measurer.pairs  # type: ignore[attr-defined, no-any-return]
+
+
+class MeasureDirectiond(_MeasureD):
+    """Dictionary version of :class:`~monai_spatialqa.transforms.MeasureDirection`.
+
+    Args:
+        keys: keys of the label maps.
+        structures, options: see :class:`~monai_spatialqa.transforms.measuring.StructureTransform`.
+        pairs: ``"all"``, ``{"among": [names or groups]}``, or a list of name pairs.
+        dead_zone_mm: offsets up to this length have no direction.
+        midline: names or groups of structures on the midline of the body.
+        allow_missing_keys: do not raise when a key is missing.
+    """
+
+    def __init__(
+        self,
+        keys: KeysCollection,
+        structures: StructuresSpec,
+        pairs: PairSpec = "all",
+        *,
+        dead_zone_mm: float = 5.0,
+        midline: Sequence[str] | None = None,
+        allow_missing_keys: bool = False,
+        **options: Any,
+    ) -> None:
+        super().__init__(keys, allow_missing_keys)
+        self.measurer = MeasureDirection(structures, pairs, dead_zone_mm=dead_zone_mm, midline=midline, **options)
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """Names of the pairs, in the order of the results."""
+        return self.measurer.pairs  # type: ignore[attr-defined, no-any-return]
+
+
+class MeasureStructuresd(_MeasureD):
+    """Dictionary version of :class:`~monai_spatialqa.transforms.MeasureStructures`: everything in one pass.
+
+    Args:
+        keys: keys of the label maps.
+        structures, options: see :class:`~monai_spatialqa.transforms.measuring.StructureTransform`.
+        pairs: as for :class:`MeasureDistanced`; None (default) for no distances.
+        kind: kind of the distances.
+        allow_missing_keys: do not raise when a key is missing.
+    """
+
+    def __init__(
+        self,
+        keys: KeysCollection,
+        structures: StructuresSpec,
+        pairs: PairSpec = None,
+        *,
+        kind: str = "box_center",
+        allow_missing_keys: bool = False,
+        **options: Any,
+    ) -> None:
+        super().__init__(keys, allow_missing_keys)
+        self.measurer = MeasureStructures(structures, pairs, kind=kind, **options)
+
+
+ValidateGeometryD = ValidateGeometryDict = ValidateGeometryd
+MeasureVolumeD = MeasureVolumeDict = MeasureVolumed
+MeasureBoundingBoxD = MeasureBoundingBoxDict = MeasureBoundingBoxd
+MeasureDistanceD = MeasureDistanceDict = MeasureDistanced
+MeasureDirectionD = MeasureDirectionDict = MeasureDirectiond
+MeasureStructuresD = MeasureStructuresDict = MeasureStructuresd
