@@ -17,22 +17,20 @@ something that can be run. Keys with a leading underscore are free (templates fo
 
 from __future__ import annotations
 
-import contextlib
 import difflib
 import importlib
-import math
 import os
 import sys
 import weakref
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from enum import Enum
-from pathlib import Path, PurePath
-from types import FrameType, UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from pathlib import Path
+from types import FrameType
+from typing import Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel
 
 from monai_spatialqa.errors import SettingsError, SpatialQAError
+from monai_spatialqa.settings import as_plain, from_text, kinds_of, known_settings, refuse_lossy, same_data, validated
 
 STAGES: dict[str, str | type[BaseModel]] = {"measure": "monai_spatialqa.measurement.settings:MeasureSettings"}
 """Stage name -> the model of its settings, as a class or as ``"module:Class"``, imported when it is needed."""
@@ -149,6 +147,25 @@ def exit_nonzero_if(summary: Any = None) -> None:
         raise SystemExit(f"{number} {'case' if number == 1 else 'cases'} failed; all others are done. See the records.")
 
 
+def component(key: str) -> Callable[..., Any]:
+    """A component of the running config that a stage resolves only when it needs it.
+
+    Args:
+        key: top-level key of the component; name it in ``components`` of ``check``, as nothing refers to it.
+
+    Returns:
+        a function that puts its keyword arguments into the config as top-level values and gives the component, built
+        from them.
+    """
+    parser = _running_workflow().parser
+
+    def resolve(**values: Any) -> Any:
+        _write_back(parser, values)
+        return parser.get_parsed_content(key)
+
+    return resolve
+
+
 def bundle_root() -> str:
     """Root folder of the running bundle, absolute: the folder above ``configs``. For defaults that a bundle ships.
 
@@ -212,14 +229,9 @@ def _check_overrides() -> None:
                     )
 
 
-def _known_settings(model: type[BaseModel]) -> dict[str, str]:
-    """Key in the config -> name of the model's field."""
-    return {field.alias or name: name for name, field in model.model_fields.items()}
-
-
 def _check_keys(stage: str, workflow: Any, model: type[BaseModel], components: Collection[str]) -> None:
     parser = workflow.parser
-    settings = _known_settings(model)
+    settings = known_settings(model)
     phases = {parser.ref_resolver.split_id(name)[0] for name in _phase_ids(workflow).values()}
     fixed = {*settings, *components, *RESERVED_KEYS, *phases, *_tracking_keys(parser)}
     used = _used_keys(parser, fixed)
@@ -332,19 +344,19 @@ def _check_phases(workflow: Any) -> None:
 
 
 def _checked_settings(stage: str, parser: Any, model: type[BaseModel]) -> BaseModel:
-    known = _known_settings(model)
-    kinds = {key: _kinds(model.model_fields[name].annotation) for key, name in known.items()}
+    known = known_settings(model)
+    kinds = {key: kinds_of(model.model_fields[name].annotation) for key, name in known.items()}
     present = [key for key in known if key in parser.config]
     plain = [key for key in present if not _needs_resolving(parser, key)]
-    given = {key: _from_text(parser.config[key], kinds[key]) for key in plain}
+    given = {key: from_text(parser.config[key], kinds[key]) for key in plain}
     _write_back(parser, given)  # before anything that refers to them is resolved
     given.update({key: _resolved(parser, key) for key in present if key not in given})
-    settings = _validated(stage, model, {key: _from_text(value, kinds[key]) for key, value in given.items()})
-    taken = {key: _plain(getattr(settings, name)) for key, name in known.items()}
+    settings = validated(stage, model, {key: from_text(value, kinds[key]) for key, value in given.items()})
+    taken = {key: as_plain(getattr(settings, name)) for key, name in known.items()}
     for key, value in given.items():
-        _refuse_lossy(key, value, taken[key])
+        refuse_lossy(key, value, taken[key])
     # An expression stays one unless its value had to be changed.
-    _write_back(parser, {key: value for key, value in taken.items() if not _same(given.get(key, _MISSING), value)})
+    _write_back(parser, {key: value for key, value in taken.items() if not same_data(given.get(key, _MISSING), value)})
     return settings
 
 
@@ -368,155 +380,7 @@ def _resolved(parser: Any, key: str) -> Any:
 
 def _write_back(parser: Any, values: Mapping[str, Any]) -> None:
     """Put values into the config. Parsing anew forgets the components that exist, so only when something changes."""
-    changed = {key: value for key, value in values.items() if not _same(parser.config.get(key, _MISSING), value)}
+    changed = {key: value for key, value in values.items() if not same_data(parser.config.get(key, _MISSING), value)}
     if changed:
         parser.config.update(changed)
         parser.parse(reset=True)
-
-
-def _plain(value: Any) -> Any:
-    """The form that a config has: models as dictionaries, tuples as lists, paths as text. New containers."""
-    if isinstance(value, BaseModel):
-        return {key: _plain(getattr(value, name)) for key, name in _known_settings(type(value)).items()}
-    if isinstance(value, Enum):
-        return value.value
-    if isinstance(value, PurePath):
-        return str(value)
-    if type(value) is dict:
-        return {key: _plain(item) for key, item in value.items()}
-    return [_plain(item) for item in value] if type(value) in (list, tuple) else value
-
-
-def _same(one: Any, other: Any) -> bool:
-    """Equal in value and type, at any depth; objects that are not plain data only when they are the same."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one.keys() == other.keys() and all(_same(one[key], other[key]) for key in one)
-    if isinstance(one, (list, tuple)) and isinstance(other, (list, tuple)):
-        return len(one) == len(other) and all(map(_same, one, other))
-    return one is other or (type(one) is type(other) and isinstance(one, (str, int, float)) and one == other)
-
-
-def _kinds(annotation: Any) -> list[Any]:
-    """The members of a union, however nested; otherwise the annotation itself."""
-    origin = get_origin(annotation)
-    if origin is Annotated:
-        return _kinds(get_args(annotation)[0])
-    if origin in (Union, UnionType):
-        return [kind for member in get_args(annotation) for kind in _kinds(member)]
-    return [annotation]
-
-
-def _from_text(value: Any, kinds: list[Any]) -> Any:
-    """Give text from the command line the meaning it has in YAML, where the setting's type asks for that."""
-    if not isinstance(value, str):
-        return value
-    choices = [choice for kind in kinds if get_origin(kind) is Literal for choice in get_args(kind)]
-    if value.lower() == "null" and type(None) in kinds:
-        return None
-    if value.lower() in ("true", "false") and (bool in kinds or not {True, False}.isdisjoint(choices)):
-        return value.lower() == "true"
-    if str not in kinds and value not in choices:
-        for choice in choices:
-            if str(choice) == value:
-                return choice
-        for kind in (int, float):
-            if kind in kinds:
-                with contextlib.suppress(ValueError):
-                    return kind(value)
-    return value
-
-
-def _refuse_lossy(key: str, given: Any, taken: Any) -> None:
-    """Refuse what pydantic takes but nobody means: true for 1, and numbers that are not finite."""
-    if isinstance(given, dict) and isinstance(taken, dict):
-        for name in given.keys() & taken.keys():
-            _refuse_lossy(f"{key}::{name}", given[name], taken[name])
-    elif isinstance(given, (list, tuple)) and isinstance(taken, list):
-        for number, (one, other) in enumerate(zip(given, taken, strict=False)):
-            _refuse_lossy(f"{key}::{number}", one, other)
-    is_number = isinstance(taken, (int, float)) and not isinstance(taken, bool)
-    if is_number and (isinstance(given, bool) or not math.isfinite(taken)):
-        raise SettingsError(
-            f"the setting '{key}' has the wrong type or value",
-            key=key,
-            found=_shown(given),
-            expected="a finite number",
-            next_step="write it in digits",
-        )
-
-
-def _validated(stage: str, model: type[BaseModel], values: Mapping[str, Any]) -> BaseModel:
-    """Validate; where text is wanted, whole numbers become text: YAML and the command line turn an id 12 into one."""
-    values = _plain(dict(values))
-    while True:
-        try:
-            return model.model_validate(values)
-        except ValidationError as error:
-            problems = error.errors(include_url=False)
-        repaired = False
-        for problem in problems:
-            path, holder, value = _place(values, problem["loc"])
-            if problem["type"] == "string_type" and isinstance(value, int) and not isinstance(value, bool):
-                holder[path[-1]] = str(value)
-                repaired = True
-        if not repaired:
-            raise _refusal(stage, model, values, problems)
-
-
-def _place(values: Any, location: Iterable[Any]) -> tuple[list[Any], Any, Any]:
-    """Follow an error's location into the values: the path as far as it goes, the container, the value there."""
-    path: list[Any] = []
-    holder, value = None, values
-    for part in location:  # locations also name members of unions, which are no keys
-        if (isinstance(value, dict) and part in value) or (
-            isinstance(value, list) and isinstance(part, int) and part < len(value)
-        ):
-            path, holder, value = [*path, part], value, value[part]
-    return path, holder, value
-
-
-def _refusal(stage: str, model: type[BaseModel], values: Any, problems: Iterable[Any]) -> SettingsError:
-    """One error for all settings that do not fit."""
-    wrong: dict[str, tuple[str, str | None, list[str]]] = {}
-    for problem in problems:
-        path, _, value = _place(values, problem["loc"])
-        what, found = "has the wrong type or value", _shown(value) if path else None
-        expected = problem["msg"].removeprefix("Input should be ").removeprefix("Value error, ")
-        if problem["type"] == "missing":
-            path, what, found, expected = list(problem["loc"]), "is required", None, "a value"
-        elif problem["type"] == "extra_forbidden":
-            what, expected = "does not exist", f"one of: {', '.join(_names_at(model, path[:-1]))}"
-        key = "::".join(map(str, path)) or "settings"
-        wrong.setdefault(key, (what, found, []))[2].append(expected)
-    if len(wrong) == 1:
-        ((key, (what, found, expected_)),) = wrong.items()
-        return SettingsError(
-            f"the setting '{key}' of the stage '{stage}' {what}",
-            key=key,
-            found=found,
-            expected=" or ".join(dict.fromkeys(expected_)),
-            next_step=None
-            if what == "does not exist"
-            else f"give it as --{key} VALUE or in a config; text that looks like a number needs quotes of its own",
-        )
-    told = [
-        f"'{key}' {what} ({f'found {found}, ' if found else ''}expected {' or '.join(dict.fromkeys(expected_))})"
-        for key, (what, found, expected_) in wrong.items()
-    ]
-    return SettingsError(
-        f"{len(wrong)} settings of the stage '{stage}' do not fit: {'; '.join(told)}", key=", ".join(wrong)
-    )
-
-
-def _names_at(model: type[BaseModel], path: list[Any]) -> list[str]:
-    """Names of the settings of a nested model; none when the path does not lead to one."""
-    found: type[BaseModel] | None = model
-    for part in path:
-        field = found.model_fields.get(part) if found else None
-        inner = _kinds(field.annotation) if field else []
-        found = next((kind for kind in inner if isinstance(kind, type) and issubclass(kind, BaseModel)), None)
-    return list(_known_settings(found)) if found else []
-
-
-def _shown(value: Any) -> str:
-    return f"{value!r} ({type(value).__name__})"

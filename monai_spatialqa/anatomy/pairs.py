@@ -1,4 +1,4 @@
-"""Which pairs of structures are meant: all, those among groups, or a list of names."""
+"""Which pairs of structures are meant: all, those among groups, a list of names, or the two sides of the body."""
 
 from __future__ import annotations
 
@@ -52,3 +52,13 @@ def _unknown_form(found: Any) -> SettingsError:
         found=found,
         expected='"all", {"among": [names or groups]}, or a list of [name, name]',
     )
+
+
+def partner_rows(label_map: LabelMap) -> list[tuple[int, int]]:
+    """Positions (left, right) in the label map of the structures it has on both sides."""
+    row_of = {name: row for row, name in enumerate(label_map.names)}
+    return [
+        (row_of[entry.name], row_of[entry.partner])
+        for entry in label_map
+        if entry.side == "left" and entry.partner in row_of
+    ]

@@ -152,7 +152,7 @@ class RasGrid:
             stored_affine=matrix,
             source_axes=tuple(source_axes),  # type: ignore[arg-type]
             flipped=tuple(flipped),  # type: ignore[arg-type]
-            affine=ras,
+            affine=ras + 0.0,  # no negative zeros
             orientation="".join(ornt2axcodes(stored)),
         )
 

@@ -17,12 +17,10 @@ from torch import Tensor
 from monai_spatialqa.errors import LabelValueError
 from monai_spatialqa.geometry.encoder import BLOCK_BYTES, MarginalEncoder, refuse_bad_labels
 from monai_spatialqa.geometry.marginals import MAX_LABELS, Marginals
+from monai_spatialqa.geometry.values import FLOAT_TOLERANCE, fractional_labels, inexact_labels
 
 SLAB_VOXELS = 1 << 22
 """Voxels of a slab: temporaries of the torch path are a small multiple of this many bytes."""
-
-FLOAT_TOLERANCE = 1e-3
-"""Float labels may be off a whole number by this much (rounding noise of other tools)."""
 
 _SIGNED = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64, torch.bool: torch.uint8}
 _MASK = {torch.uint16: 0xFFFF, torch.uint32: 0xFFFFFFFF}
@@ -46,22 +44,8 @@ def whole_numbers(values: Tensor) -> Tensor:
         raise fractional_labels(values[bad].unique()[:5].tolist())
     largest = float(rounded.abs().max()) if values.numel() else 0.0
     if largest >= 2**53:
-        raise LabelValueError("float labels beyond 2**53 are not exact", found=largest, expected="integer storage")
+        raise inexact_labels(largest)
     return rounded.to(torch.int16 if largest < 2**15 else torch.int64)
-
-
-def fractional_labels(samples: Sequence[float]) -> LabelValueError:
-    """The refusal of label values that are no whole numbers."""
-    fractions = all(0 <= value <= 1 for value in samples)
-    return LabelValueError(
-        "label values are not whole numbers",
-        code="fractional_labels",
-        found=", ".join(f"{value:g}" for value in samples),
-        expected="structure ids, or floats within 0.001 of them",
-        next_step="threshold the probabilities into a mask first"
-        if fractions
-        else "resample label maps with nearest neighbour, or check that the file is a label map",
-    )
 
 
 def marginals_of(

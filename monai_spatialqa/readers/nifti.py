@@ -19,6 +19,7 @@ from monai_spatialqa.errors import FileReadError, SpatialQAError
 from monai_spatialqa.readers.meta import geometry_meta
 from monai_spatialqa.readers.nifti_header import Form, NiftiGeometry
 from monai_spatialqa.readers.nifti_stream import NiftiStream
+from monai_spatialqa.readers.nifti_volume import array_shape, scaled_values
 
 SUFFIXES = (".nii", ".nii.gz", ".hdr", ".hdr.gz")
 
@@ -92,8 +93,7 @@ class NiftiReader(ImageReader):
         geometry, values = img.geometry, img.values
         assert geometry is not None
         assert values is not None
-        shape = geometry.shape if geometry.channels == 1 else (*geometry.shape, geometry.channels)
-        array = scaled_values(values, geometry).reshape(shape, order="F")
+        array = scaled_values(values, geometry).reshape(array_shape(geometry), order="F")
         meta = {
             MetaKeys.AFFINE: geometry.affine.copy(),
             MetaKeys.ORIGINAL_AFFINE: geometry.affine.copy(),
@@ -103,17 +103,3 @@ class NiftiReader(ImageReader):
             **geometry_meta(known=geometry.orientation_known, notes=geometry.notes),
         }
         return torch.from_numpy(array), meta
-
-
-def scaled_values(values: NDArray, geometry: NiftiGeometry) -> NDArray:
-    """Stored values with the header's scaling applied; the same array when there is none."""
-    if not geometry.scaled:
-        return values
-    slope, inter = geometry.slope, geometry.inter
-    if values.dtype.kind in "iu" and slope.is_integer() and inter.is_integer():
-        ends = [int(slope) * int(end) + int(inter) for end in (values.min(), values.max())] if values.size else [0]
-        for kind in (np.int16, np.int32, np.int64):
-            if np.iinfo(kind).min <= min(ends) and max(ends) <= np.iinfo(kind).max:
-                return (values.astype(np.int64) * int(slope) + int(inter)).astype(kind)
-    narrow = values.dtype.itemsize <= 2 or values.dtype == np.float32
-    return (values * slope + inter).astype(np.float32 if narrow else np.float64)

@@ -2,6 +2,8 @@
 
 from monai_spatialqa.records.base import SCHEMA_VERSION, Record, RecordPart
 from monai_spatialqa.records.case import Case
+from monai_spatialqa.records.files import portable_path, sha256_of_file, write_bytes_atomic, write_text_atomic
+from monai_spatialqa.records.journal import Journal, read_records
 from monai_spatialqa.records.measurement import (
     Box,
     Components,
@@ -23,6 +25,7 @@ __all__ = [
     "DistanceKind",
     "ErrorDetail",
     "Geometry",
+    "Journal",
     "Measurement",
     "Pair",
     "Record",
@@ -30,4 +33,9 @@ __all__ = [
     "Source",
     "Status",
     "Structure",
+    "portable_path",
+    "read_records",
+    "sha256_of_file",
+    "write_bytes_atomic",
+    "write_text_atomic",
 ]

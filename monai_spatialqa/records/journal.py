@@ -11,7 +11,7 @@ import json
 import logging
 import os
 import threading
-from collections.abc import Callable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Set
 from io import FileIO
 from pathlib import Path
 from types import TracebackType
@@ -154,6 +154,13 @@ class Journal(Generic[RecordT]):
                     next_step="give every case an id of its own, skip the ids in done, or replace on purpose",
                 )
             self._lines[record.record_id] = self._write_line(line)
+
+    def discard(self, record_ids: Iterable[str]) -> None:
+        """Drop records for good; the file is rewritten without them. Ids that are not there are passed over."""
+        with self._mutex:
+            for record_id in record_ids:
+                self._lines.pop(record_id, None)
+            self.finalize()
 
     def finalize(self) -> None:
         """Rewrite the file with one row per id, sorted by id, whole or not at all.

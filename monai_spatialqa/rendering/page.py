@@ -21,6 +21,7 @@ _CELL_INCH = 4.4
 _GAP_INCH = 0.08
 _EDGE_INCH = 0.14
 _HEADER_INCH = 0.5
+_CAPTION_INCH = 0.24
 _FOOTER_INCH = 0.86
 _SWATCH_INCH = 0.28
 _PAPER = "#14171B"
@@ -61,7 +62,7 @@ class Page:
         width = _CELL_INCH
         height = width * min(max(highest / widest, 0.72), 1.2)
         mm_per_inch = max(widest / width, highest / height)
-        total = (len(views) * (width + _GAP_INCH) + _GAP_INCH, height + _HEADER_INCH + _FOOTER_INCH)
+        total = (len(views) * (width + _GAP_INCH) + _GAP_INCH, height + _HEADER_INCH + _CAPTION_INCH + _FOOTER_INCH)
         figure = Figure(figsize=total, dpi=_DPI, facecolor=_PAPER)
         cells = []
         for column in range(len(views)):
@@ -91,8 +92,8 @@ class Page:
         while text.get_window_extent().width > room and size > 8:
             size -= 0.5
             text.set_fontsize(size)
-        while text.get_window_extent().width > room and len(title) > 1:
-            title = title[:-1]
+        while (taken := text.get_window_extent().width) > room and len(title) > 1:
+            title = title[: min(len(title) - 1, int(len(title) * room / taken))].rstrip()
             text.set_text(title + "\N{HORIZONTAL ELLIPSIS}")
 
     def add_footer(self, legend: Sequence[LegendEntry], notes: str) -> None:

@@ -23,6 +23,9 @@ SEGMENT_COLOUR = "#FF7BC0"
 TEXT_COLOUR = "#F2F2F2"
 QUIET_COLOUR = "#A9B0B8"
 
+_CAPTION_PX = 14.0
+"""How far the middle of the caption lies above the axes."""
+
 _NAMES: dict[Plane, tuple[str, str]] = {
     "axial": ("Axial", "I to S"),
     "coronal": ("Coronal", "P to A"),
@@ -122,15 +125,16 @@ def draw_structure(axes: Axes, labels: SliceView, overlay: Overlay, *, filled: b
             abs(y1 - y0),
             fill=False,
             edgecolor=overlay.colour,
-            linewidth=0.9,
+            linewidth=1.1,
             linestyle=(0, (5, 3)),
-            alpha=0.85,
         )
     )
 
 
 def draw_segment(axes: Axes, view: SliceView, segment: Segment, cell_mm: tuple[float, float], *, named: bool) -> None:
     """The line projected onto the slice, with a dot at each end and, where ``named``, its value beside it.
+
+    On a line much shorter than the text the value is left out.
 
     The axes' limits must be set before: the text is placed by its size on the page.
     """
@@ -155,6 +159,9 @@ def draw_segment(axes: Axes, view: SliceView, segment: Segment, cell_mm: tuple[f
     )
     extent = text.get_window_extent()
     half = np.array([extent.width, extent.height]) / 2 * cell_mm[0] / axes.bbox.width
+    if 2 * half[0] > 1.5 * np.linalg.norm(ends[1] - ends[0]):
+        text.remove()  # it would hide what the short line measures; the header has the value
+        return
     at = _beside(ends, half * (1.08, 1.5), axes)
     text.set_position((float(at[0]), float(at[1])))
 
@@ -172,21 +179,22 @@ def _beside(ends: npt.NDArray[np.float64], half: npt.NDArray[np.float64], axes: 
 
 
 def draw_furniture(axes: Axes, view: SliceView, cell_mm: tuple[float, float], position: str | None) -> None:
-    """Edge letters, the name of the view with its slice number, and the scale bar."""
+    """Edge letters and scale bar in the axes; above them the name of the view, its slice number and position."""
     letter = {"transform": axes.transAxes, "fontsize": 13.0, "fontweight": "bold", "path_effects": _halo(2.5, 1.0)}
     write(axes, 0.02, 0.5, view.letters.left, ha="left", va="center", **letter)
     write(axes, 0.98, 0.5, view.letters.right, ha="right", va="center", **letter)
     write(axes, 0.5, 0.985, view.letters.top, ha="center", va="top", **letter)
     write(axes, 0.5, 0.015, view.letters.bottom, ha="center", va="bottom", **letter)
 
+    above = 1 + _CAPTION_PX / axes.bbox.height
+    caption: dict[str, Any] = {"transform": axes.transAxes, "va": "center"}
     name, order = _NAMES[view.plane]
-    halo = _halo(2.2, 1.0)
-    corner = {"transform": axes.transAxes, "va": "top", "path_effects": halo}
-    write(axes, 0.02, 0.98, name, fontsize=10.5, fontweight="bold", **corner)
+    title = write(axes, 0.01, above, name, fontsize=10.5, fontweight="bold", **caption)
+    behind = 0.01 + (title.get_window_extent().width + _CAPTION_PX) / axes.bbox.width
     number = f"slice {view.index + 1} of {view.shape[view.axes[0]]} ({order})"
-    write(axes, 0.02, 0.93, number, color=QUIET_COLOUR, fontsize=7.5, **corner)
+    write(axes, behind, above, number, color=QUIET_COLOUR, fontsize=8.5, **caption)
     if position:
-        write(axes, 0.98, 0.98, position, color=QUIET_COLOUR, fontsize=7.5, ha="right", **corner)
+        write(axes, 0.99, above, position, color=QUIET_COLOUR, fontsize=8.5, ha="right", **caption)
 
     length = round_length_mm(cell_mm[0] * 0.28)
     share = length / cell_mm[0]
@@ -202,7 +210,7 @@ def draw_furniture(axes: Axes, view: SliceView, cell_mm: tuple[float, float], po
         ha="center",
         va="bottom",
         transform=axes.transAxes,
-        path_effects=halo,
+        path_effects=_halo(2.2, 1.0),
     )
 
 

@@ -12,7 +12,7 @@ from monai.utils import TraceKeys
 from torch import Tensor
 
 from monai_spatialqa.errors import GeometryError, LabelValueError, SettingsError
-from monai_spatialqa.geometry.affine import RasGrid
+from monai_spatialqa.geometry.affine import RasGrid, orientation_codes
 from monai_spatialqa.readers.meta import read_geometry_meta
 
 _NEAREST = {"nearest", "nearest-exact", "0"}
@@ -30,6 +30,7 @@ class CheckedLabel:
         notes: what the reader converted or passed over.
         resampled: whether a nearest-neighbour resampling came before.
         file: where the tensor was loaded from, if it says so.
+        stored_orientation: axis codes of the file it was loaded from (of the tensor, where that is not known).
     """
 
     voxels: Tensor
@@ -38,6 +39,7 @@ class CheckedLabel:
     notes: list[str]
     resampled: Literal["native", "resampled"]
     file: str | None
+    stored_orientation: str
 
     @property
     def orientation_known(self) -> bool:
@@ -80,7 +82,7 @@ def check_label(label: Any) -> CheckedLabel:
         resampled: Literal["native", "resampled"] = "resampled" if _resampled(label) else "native"
     except (GeometryError, LabelValueError) as error:
         raise error.with_context(file=file) from None
-    return CheckedLabel(label.as_tensor(), grid, geometry, notes, resampled, file)
+    return CheckedLabel(label.as_tensor(), grid, geometry, notes, resampled, file, _stored_orientation(label, grid))
 
 
 def _no_affine(label: Any) -> GeometryError:
@@ -121,6 +123,11 @@ def _grid(label: MetaTensor) -> RasGrid:
     if fresh.shape == shape and grid.orientation == "RAS" and np.allclose(fresh.affine, grid.affine, rtol=0, atol=1e-6):
         return RasGrid.of(shape, fresh.affine)
     return grid
+
+
+def _stored_orientation(label: MetaTensor, grid: RasGrid) -> str:
+    loaded = label.meta.get("original_affine")
+    return grid.orientation if loaded is None else orientation_codes(np.asarray(torch.as_tensor(loaded).cpu()))
 
 
 def _name(operation: Any) -> str:

@@ -13,6 +13,7 @@ from monai.transforms import Transform
 from torch import Tensor
 
 from monai_spatialqa.anatomy import LabelMap, load_label_map
+from monai_spatialqa.anatomy.pairs import partner_rows
 from monai_spatialqa.errors import LabelValueError, SpatialQAError
 from monai_spatialqa.geometry.affine import Projection
 from monai_spatialqa.geometry.table import LAYOUTS, StructureTable, build_table, channel_of_labels
@@ -123,7 +124,6 @@ class StructureTransform(Transform):
         rows, unknown = channel_of_labels([found.labels for found in channels], self.label_map.ids, self.layout)
         if unknown:
             self._tell_unknown(unknown, checked)
-        row_of_name = {name: row for row, name in enumerate(self.structures)}
         table = build_table(
             channels,
             rows,
@@ -131,7 +131,7 @@ class StructureTransform(Transform):
             grid,
             projection=projection,
             segmented=None if self.segmented is None else [name in self.segmented for name in self.structures],
-            partners=partner_rows(self.label_map, row_of_name),
+            partners=partner_rows(self.label_map),
             margin=self.fov_margin_voxels,
         )
         never = [name for row, name in enumerate(self.structures) if not table.segmented[row] and table.present[row]]
@@ -158,15 +158,6 @@ class StructureTransform(Transform):
         warnings.warn(
             f"ids outside {self.label_map.name} are not measured: {shown} (file: {checked.file})", stacklevel=4
         )
-
-
-def partner_rows(label_map: LabelMap, row_of_name: Mapping[str, int]) -> list[tuple[int, int]]:
-    """Rows (left, right) of the structures that a label map has on both sides."""
-    return [
-        (row_of_name[entry.name], row_of_name[entry.partner])
-        for entry in label_map
-        if entry.side == "left" and entry.partner in row_of_name
-    ]
 
 
 def centroid_inside(measured: Measured) -> Tensor:

@@ -1,0 +1,48 @@
+"""Label values stored as floats or with a scaling: rounded to whole numbers, never truncated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from monai_spatialqa.errors import LabelValueError
+
+FLOAT_TOLERANCE = 1e-3
+"""Float labels may be off a whole number by this much (rounding noise of other tools)."""
+
+
+def whole_number_block(values: NDArray) -> NDArray[np.int64]:
+    """A block of float values as int64.
+
+    Raises:
+        LabelValueError: NaN, infinity, values off a whole number by more than 1e-3, or beyond 2**53.
+    """
+    rounded = np.rint(values)
+    with np.errstate(invalid="ignore"):
+        bad = ~(np.abs(values - rounded) <= FLOAT_TOLERANCE)  # NaN and infinity compare false
+    if bad.any():
+        raise fractional_labels(np.unique(values[bad])[:5].tolist())
+    if values.size and float(np.abs(rounded).max()) >= 2**53:
+        raise inexact_labels(float(np.abs(rounded).max()))
+    return rounded.astype(np.int64)
+
+
+def inexact_labels(largest: float) -> LabelValueError:
+    """The refusal of ids too large to be exact in a float."""
+    return LabelValueError("float labels beyond 2**53 are not exact", found=largest, expected="integer storage")
+
+
+def fractional_labels(samples: Sequence[float]) -> LabelValueError:
+    """The refusal of label values that are no whole numbers."""
+    probabilities = all(0 <= value <= 1 for value in samples)
+    return LabelValueError(
+        "label values are not whole numbers",
+        code="fractional_labels",
+        found=", ".join(f"{value:g}" for value in samples),
+        expected="structure ids, or floats within 0.001 of them",
+        next_step="threshold the probabilities into a mask first"
+        if probabilities
+        else "resample label maps with nearest neighbour, or check that the file is a label map",
+    )

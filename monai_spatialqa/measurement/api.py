@@ -1,0 +1,77 @@
+"""``sqa.measure``: one file in, one record out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Literal
+
+from monai_spatialqa.anatomy import LabelMap, load_label_map
+from monai_spatialqa.anatomy.pairs import PairSpec
+from monai_spatialqa.measurement.case import CaseFiles, measure_case
+from monai_spatialqa.measurement.listing import stem_of
+from monai_spatialqa.measurement.options import CenterKind, MeasureOptions
+from monai_spatialqa.records import Case, Measurement
+
+
+def measure(
+    label: str | Path,
+    image: str | Path | None = None,
+    *,
+    label_map: str | Path | Mapping[int, str] | LabelMap | None = None,
+    distances: PairSpec = None,
+    distance_kind: CenterKind = "box_center",
+    case_id: str | None = None,
+    ignore: Iterable[int] = (),
+    segmented: Iterable[str] | None = None,
+    form: Literal["sform", "qform"] | None = None,
+    fov_margin_voxels: int = 0,
+    strict: bool = False,
+) -> Measurement:
+    """Measure every structure of a NIfTI label map: volume, box, centroid and, for chosen pairs, distance.
+
+    The file is read once, block by block; the volume is never held in memory. Measured is the native grid; boxes are
+    given in the RAS grid it becomes by permuting and flipping axes.
+
+    Args:
+        label: ``.nii`` or ``.nii.gz`` with integer ids (or one-hot channels).
+        image: the scan it was drawn on; only its header is read, to check that both cover the same place.
+        label_map: names of the ids: a shipped name such as ``"totalsegmentator_v2"``, a YAML or JSON file, a mapping
+            id -> name; None names every id found ``label_<id>``.
+        distances: ``"all"``, ``{"among": [names or groups]}``, or a list of name pairs.
+        distance_kind: ``"box_center"`` (the SpatialMed paper, arXiv 2603.13800) or ``"centroid"``.
+        case_id: id in the record; default: the file's name without its suffix.
+        ignore: values that are no structure besides 0, e.g. ``[-1]``.
+        segmented: names that were looked for; the others are not_segmented instead of absent. Default: all.
+        form: take this NIfTI form where the header contradicts itself, instead of refusing.
+        fov_margin_voxels: structures this close to the border count as truncated; 0 means in the outermost layer.
+        strict: refuse ids outside the label map instead of measuring them as ``label_<id>``.
+
+    Returns:
+        The record; lengths in mm, volumes in mm3 and ml, positions in RAS mm.
+
+    Raises:
+        SpatialQAError: the file cannot be measured without guessing; the message names the file, what was found, what
+            was expected and a next step.
+
+    Example:
+        >>> import monai_spatialqa as sqa
+        >>> m = sqa.measure("seg.nii.gz", label_map="totalsegmentator_v2",
+        ...                 distances=[("liver", "spleen")])  # doctest: +SKIP
+        >>> m.structures["liver"].volume_ml, m.pairs[0].distance_mm  # doctest: +SKIP
+    """
+    named = None if label_map is None else load_label_map(label_map)
+    options = MeasureOptions(
+        label_map=named,
+        distances=distances,
+        distance_kind=distance_kind,
+        ignore=tuple(ignore),
+        segmented=None if segmented is None or named is None else tuple(named.select(list(segmented))),
+        form=form,
+        fov_margin_voxels=fov_margin_voxels,
+        strict=strict,
+    )
+    case = Case(
+        case_id=case_id or stem_of(label), label=str(label), image=None if image is None else str(image)
+    )
+    return measure_case(CaseFiles(case, Path.cwd()), options)

@@ -1,0 +1,211 @@
+"""The path of arrays: the open MONAI chain ends here, in a transform that turns measured tensors into a record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from monai.config import KeysCollection
+from monai.transforms import LoadImage, MapTransform, Transform
+
+from monai_spatialqa.anatomy import LabelMap, load_label_map
+from monai_spatialqa.errors import SettingsError, SpatialQAError
+from monai_spatialqa.execution import failure_from
+from monai_spatialqa.geometry.tensors import marginals_of
+from monai_spatialqa.measurement.options import MeasureOptions
+from monai_spatialqa.measurement.records import CaseFacts, build_measurement, error_measurement
+from monai_spatialqa.measurement.streamed import declared_structures, named_pairs
+from monai_spatialqa.readers import NiftiReader
+from monai_spatialqa.records import Measurement, Source
+from monai_spatialqa.transforms.array import MeasureStructures
+from monai_spatialqa.transforms.dictionary import MEASURED_PREFIX
+from monai_spatialqa.transforms.inputs import CheckedLabel, check_label
+
+
+class RecordMeasurementd(MapTransform):
+    """Turn ``data["measured_<key>"]`` into a :class:`~monai_spatialqa.records.Measurement` and let the voxels go.
+
+    Stands last in a chain of measuring transforms over ``options.label_map``. Figures that the chain did not measure are
+    null in the record. Ids outside the label map are measured here, as ``label_<id>``.
+
+    Args:
+        keys: the key of the label map (one).
+        options: how the chain measures; its label map and pairs name the rows of the tensors.
+
+    Returns of a call:
+        the dictionary with ``record`` added, and the label map and its measured tensors taken out.
+
+    Raises:
+        SpatialQAError: when the tensors do not belong to the options.
+    """
+
+    def __init__(self, keys: KeysCollection, options: MeasureOptions) -> None:
+        super().__init__(keys)
+        if options.label_map is None:
+            raise SettingsError(
+                "measuring with transforms needs a label map: their tensors have a fixed length",
+                key="label_map",
+                found=None,
+                expected="a shipped name or a file id -> name",
+                next_step="pass label_map, or path: stream, which takes the ids as they come",
+            )
+        self.options = options
+
+    def __repr__(self) -> str:
+        return f"RecordMeasurementd(keys={self.keys!r})"
+
+    def __call__(self, data: Mapping[Hashable, Any]) -> dict[Hashable, Any]:
+        d = dict(data)
+        for key in self.key_iterator(d):
+            label = d.pop(key)
+            measured = d.pop(f"{MEASURED_PREFIX}{key}", {})
+            source = d.get("source") or Source(path=None, sha256=None)
+            assert self.options.label_map is not None
+            d["record"] = record_of(
+                label, measured, self.options.label_map, self.options, str(d.get("case_id", key)), source
+            )
+        return d
+
+
+class Guarded(Transform):
+    """Run a chain on one case; a case that fails becomes an error record and never stops the others.
+
+    Args:
+        transform: the chain; it leaves a ``record`` in the dictionary.
+        options: how it measures, for the error record.
+
+    Returns of a call:
+        ``{"case_id", "record"}``.
+    """
+
+    def __init__(self, transform: Callable[[Any], Any], options: MeasureOptions) -> None:
+        self.transform = transform
+        self.options = options
+
+    def __repr__(self) -> str:
+        return f"Guarded({self.transform!r})"
+
+    def __call__(self, data: Mapping[Hashable, Any]) -> dict[str, Any]:
+        case_id, source = str(data["case_id"]), data["source"]
+        try:
+            record = self.transform(dict(data))["record"]
+        except Exception as error:  # whatever it is, it concerns this case only
+            details = failure_from(case_id, _first_refusal(error)).error
+            record = error_measurement(case_id, source, {**details, "case": case_id}, self.options.sha256)
+        return {"case_id": case_id, "record": record}
+
+
+def _first_refusal(error: BaseException) -> BaseException:
+    """The error behind MONAI's "applying transform" wrapper."""
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, SpatialQAError):
+            return cause
+        last, cause = cause, cause.__cause__ or cause.__context__
+    return last
+
+
+def measure_loaded(label: str | Path, source: Source, options: MeasureOptions, case_id: str) -> Measurement:
+    """Measure one NIfTI file by loading it whole: for files that hold several volumes.
+
+    Raises:
+        SpatialQAError: the file cannot be measured without guessing.
+    """
+    try:
+        tensor = LoadImage(
+            reader=NiftiReader(form=options.form), dtype=None, ensure_channel_first=True, image_only=True
+        )(str(label))
+        label_map = options.label_map or _map_of_found(check_label(tensor), options)
+        measure = MeasureStructures(
+            label_map,
+            ignore=options.ignore,
+            segmented=options.segmented,
+            fov_margin_voxels=options.fov_margin_voxels,
+            strict=options.strict,
+            pairs=[(pair.first, pair.second) for pair in named_pairs(options, dict(_rows(label_map)))],
+            kind=options.distance_kind,
+        )
+        return record_of(tensor, measure(tensor), label_map, options, case_id, source)
+    except SpatialQAError as error:
+        raise error.with_context(case=case_id, file=label) from None
+
+
+def record_of(
+    label: Any,
+    measured: Mapping[str, Any],
+    label_map: LabelMap,
+    options: MeasureOptions,
+    case_id: str,
+    source: Source,
+) -> Measurement:
+    """The record of a label tensor and what was measured of it.
+
+    Args:
+        label: the MetaTensor that was measured, channel-first.
+        measured: the tensors that the measuring transforms wrote, over the structures of ``label_map``.
+        label_map: the structures, in the order of the tensors.
+        options: how it was measured.
+        case_id: id of the case.
+        source: what the record says of the files.
+
+    Raises:
+        SettingsError: the tensors are not over the structures of the label map.
+    """
+    checked = check_label(label)
+    lengths = {len(value) for name, value in measured.items() if name in ("voxel_count", "box_index")}
+    if lengths - {len(label_map)}:
+        raise SettingsError(
+            "the chain measured other structures than the settings declare",
+            key="structures",
+            found=f"{sorted(lengths)} rows",
+            expected=f"{len(label_map)} structures of {label_map.name}",
+            next_step="give every measuring transform the same structures as label_map",
+        )
+    fields = {name: value.cpu().numpy() for name, value in measured.items()}
+    others = _ids(checked, (*label_map.ids, *options.ignore))
+    unknown: list[int] = []
+    names = dict(_rows(label_map))
+    if others:
+        names, unknown = declared_structures(others, options)
+        rest = load_label_map({label: name for name, label in names.items() if label in unknown})
+        extra = MeasureStructures(
+            rest, ignore=(*label_map.ids, *options.ignore), fov_margin_voxels=options.fov_margin_voxels
+        )(label)
+        for name, value in extra.items():
+            if name in fields:
+                fields[name] = np.concatenate([fields[name], value.cpu().numpy()])
+    facts = CaseFacts(
+        case_id=case_id,
+        source=source,
+        label_map=None if options.label_map is None else options.label_map.name,
+        settings_sha256=options.sha256,
+        grid=checked.grid,
+        stored_orientation=checked.stored_orientation,
+        geometry=checked.geometry,
+        notes=checked.notes,
+        resampled=checked.resampled,
+        margin=options.fov_margin_voxels,
+    )
+    return build_measurement(facts, names, fields, named_pairs(options, names), options.distance_kind, unknown)
+
+
+def _rows(label_map: LabelMap) -> list[tuple[str, int]]:
+    return list(zip(label_map.names, label_map.ids, strict=True))
+
+
+def _ids(checked: CheckedLabel, ignore: tuple[int, ...]) -> list[int]:
+    """Ids in a label tensor besides those ignored; none for one-hot channels, whose values are no ids."""
+    found = {
+        label
+        for channel in checked.voxels
+        for label in marginals_of(channel, ignore=ignore, boundaries=False).labels
+    }
+    return [] if len(checked.voxels) > 1 and found <= {1} else sorted(found)
+
+
+def _map_of_found(checked: CheckedLabel, options: MeasureOptions) -> LabelMap:
+    """A label map of what a file without one holds."""
+    ids = _ids(checked, options.ignore) or list(range(1, len(checked.voxels) + 1))
+    return load_label_map({label: f"label_{label}" for label in ids})

@@ -1,0 +1,97 @@
+"""Case cards of a run: pictures of what was measured, on request."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import quote
+
+import numpy as np
+
+from monai_spatialqa.errors import SpatialQAError
+from monai_spatialqa.measurement.case import CaseFiles
+from monai_spatialqa.measurement.settings import MeasureSettings
+from monai_spatialqa.records import Measurement, Pair
+
+logger = logging.getLogger(__name__)
+
+
+def draw_cards(
+    settings: MeasureSettings, cases: Sequence[CaseFiles], records: Sequence[Measurement], folder: Path
+) -> list[Path]:
+    """Draw the cards the settings ask for, and return their paths.
+
+    One card a structure: three slices through it with its outline, box and volume; a listed distance in which it takes
+    part is drawn with the other structure. A card that cannot be drawn is logged and left out.
+    """
+    if not settings.cards:
+        return []
+    files_of = {files.case_id: files for files in cases}
+    drawn: list[Path] = []
+    for record in records:
+        if record.errors or record.geometry is None or record.case_id not in files_of:
+            continue
+        names = _chosen(record, settings.cards)
+        if names:
+            try:
+                drawn += _draw_case(settings, files_of[record.case_id], record, names, folder)
+            except SpatialQAError as error:
+                logger.warning("no cards for case %s: %s", record.case_id, error)
+    return drawn
+
+
+def _chosen(record: Measurement, cards: int | list[str]) -> list[str]:
+    if isinstance(cards, list):
+        return [name for name in cards if name in record.structures and record.structures[name].box]
+    whole = [
+        (-(structure.volume_mm3 or 0.0), name)
+        for name, structure in record.structures.items()
+        if structure.box and "truncated" not in structure.status
+    ]
+    return [name for _, name in sorted(whole)[:cards]]
+
+
+def _draw_case(
+    settings: MeasureSettings, files: CaseFiles, record: Measurement, names: Sequence[str], folder: Path
+) -> list[Path]:
+    # Pictures need voxels: here, and only here, the volumes are loaded.
+    from monai_spatialqa.readers.nifti_volume import read_volume
+    from monai_spatialqa.rendering import draw_case_card
+
+    label, affine = read_volume(files.label, form=settings.form)
+    labels = np.rint(label).astype(np.int64) if label.dtype.kind == "f" else label
+    image = None
+    if files.image is not None:
+        scan, scan_affine = read_volume(files.image, form=settings.form)
+        image = scan if scan.shape == labels.shape and np.allclose(scan_affine, affine, atol=1e-3) else None
+    drawn = []
+    for name in names:
+        structure = record.structures[name]
+        pair = next((pair for pair in record.pairs if name in (pair.a, pair.b) and pair.distance_mm is not None), None)
+        other = None if pair is None else (pair.b if pair.a == name else pair.a)
+        text = f"{structure.volume_ml:.1f} ml"
+        if pair is not None:
+            text += f"; {_shown_kind(pair)} {pair.distance_mm:.1f} mm"
+        drawn.append(
+            draw_case_card(
+                image,
+                labels,
+                affine,
+                structure_label=structure.label or 0,
+                title=f"{record.case_id}: {name} ({', '.join(structure.status)})",
+                path=folder / f"{quote(record.case_id, safe='')}_{quote(name, safe='')}.png",
+                structure_name=name,
+                other_label=None if other is None else record.structures[other].label,
+                other_name=other,
+                segment_ras_mm=None if pair is None else pair.points_ras_mm,
+                segment_text=text,
+                modality=settings.modality,
+            )
+        )
+    return drawn
+
+
+def _shown_kind(pair: Pair) -> str:
+    centres = "box centres" if pair.kind == "box_center" else "centroids"
+    return f"{pair.a} to {pair.b}, {centres}:"

@@ -1,0 +1,71 @@
+"""What shapes a measurement record: the options that the API, the streamed path and the transforms share."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+from monai_spatialqa.anatomy import LabelMap
+from monai_spatialqa.anatomy.pairs import PairSpec, resolve_pairs
+from monai_spatialqa.errors import SettingsError
+from monai_spatialqa.records import SCHEMA_VERSION
+
+CenterKind = Literal["box_center", "centroid"]
+
+
+@dataclass(frozen=True)
+class MeasureOptions:
+    """How to measure; equal options and equal files give equal records.
+
+    Attributes:
+        label_map: names of the ids; None: every id found is called ``label_<id>``.
+        distances: which pairs, see :func:`~monai_spatialqa.anatomy.pairs.resolve_pairs`; without a label map the names
+            are ``label_<id>``.
+        distance_kind: ``"box_center"`` (the SpatialMed paper) or ``"centroid"``.
+        ignore: values that are no structure besides 0.
+        segmented: names that were looked for; None: all.
+        form: take this NIfTI form where a header contradicts itself.
+        fov_margin_voxels: width added to the outermost layer when looking for truncation.
+        strict: refuse ids outside the label map.
+        spacing_mm: resample to this spacing (nearest neighbour) before measuring; None: native grid.
+    """
+
+    label_map: LabelMap | None = None
+    distances: PairSpec = None
+    distance_kind: CenterKind = "box_center"
+    ignore: tuple[int, ...] = ()
+    segmented: tuple[str, ...] | None = None
+    form: Literal["sform", "qform"] | None = None
+    fov_margin_voxels: int = 0
+    strict: bool = False
+    spacing_mm: tuple[float, float, float] | None = None
+
+    def __post_init__(self) -> None:
+        if self.segmented is not None and self.label_map is None:
+            raise SettingsError(
+                "which structures were looked for needs a label map", key="segmented", next_step="pass label_map"
+            )
+        if self.strict and self.label_map is None:
+            raise SettingsError("strict needs a label map to hold ids against", key="strict", next_step="pass label_map")
+        if self.label_map is not None:
+            resolve_pairs(self.distances, self.label_map)  # refuse unknown names before any file is read
+
+    @cached_property
+    def sha256(self) -> str:
+        """Hash of everything here and of the record format; records of different hashes do not belong together."""
+        shaping: dict[str, Any] = {
+            "schema_version": SCHEMA_VERSION,
+            "label_map": None if self.label_map is None else self.label_map.sha256,
+            "distances": self.distances,
+            "distance_kind": self.distance_kind,
+            "ignore": sorted(self.ignore),
+            "segmented": None if self.segmented is None else sorted(self.segmented),
+            "form": self.form,
+            "fov_margin_voxels": self.fov_margin_voxels,
+            "strict": self.strict,
+            "spacing_mm": self.spacing_mm,
+        }
+        return hashlib.sha256(json.dumps(shaping, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
