@@ -203,9 +203,7 @@ class Projection:
     @classmethod
     def of(cls, grid: RasGrid) -> Projection:
         """The projection of a grid's voxel centres on the three world axes."""
-        reach = max(
-            sum(abs(float(grid.affine[row, axis])) * grid.shape[axis] for axis in range(3)) for row in range(3)
-        )
+        reach = max(sum(abs(float(grid.affine[row, axis])) * grid.shape[axis] for axis in range(3)) for row in range(3))
         scale = 2.0 ** math.floor(60 - math.log2(reach))
         weights = tuple(tuple(round(float(grid.affine[row, axis]) * scale) for axis in range(3)) for row in range(3))
         return cls(weights=weights, scale=scale)  # type: ignore[arg-type]

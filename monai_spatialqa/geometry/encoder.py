@@ -50,7 +50,7 @@ class MarginalEncoder:
         keep_runs_bytes: int = 0,
     ) -> None:
         self.shape = (int(shape[0]), int(shape[1]), int(shape[2]))
-        self.dtype = np.dtype(dtype)
+        self.dtype = np.dtype(dtype).newbyteorder("=")
         if self.dtype.kind not in "iub":
             raise LabelValueError(
                 "voxels of a label map must be whole numbers", key="dtype", found=self.dtype, expected="integer or bool"
@@ -63,9 +63,9 @@ class MarginalEncoder:
         self._keys = np.zeros(kernels.HASH_SIZE, np.uint64)
         self._slots = np.full(kernels.HASH_SIZE, -2, np.int32)
         self._slot_bits = np.zeros(MAX_LABELS, np.uint64)
-        limits = np.iinfo(np.uint8 if self.dtype.kind == "b" else self.dtype)
+        lowest, highest = (0, 1) if self.dtype.kind == "b" else (np.iinfo(self.dtype).min, np.iinfo(self.dtype).max)
         for value in (0, *ignore):
-            if limits.min <= value <= limits.max:
+            if lowest <= value <= highest:
                 bits = np.array([value]).astype(self.dtype).view(self._bits).astype(np.uint64)[0]
                 found = kernels.find_slot(bits, self._keys, self._slots)
                 self._keys[found] = bits
@@ -103,10 +103,9 @@ class MarginalEncoder:
 
     def feed(self, block: NDArray) -> None:
         """Take the next voxels, a contiguous 1-D array of the declared type (either byte order)."""
-        if block.dtype.newbyteorder("=") != self.dtype.newbyteorder("=") or block.ndim != 1:
+        if block.dtype.newbyteorder("=") != self.dtype or block.ndim != 1:
             raise LabelValueError("a block must be 1-D and of the declared type", found=block.dtype, expected=self.dtype)
-        bits = block.astype(self.dtype.newbyteorder("=")) if not block.dtype.isnative else block
-        self._scan(np.ascontiguousarray(bits).view(self._bits), final=False)
+        self._scan(np.ascontiguousarray(block, dtype=self.dtype).view(self._bits), final=False)
 
     def _scan(self, block: NDArray, *, final: bool) -> None:
         lanes = 8 // self._bits.itemsize

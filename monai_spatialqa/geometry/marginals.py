@@ -11,6 +11,7 @@ import numpy as np
 Columns = tuple[Any, Any, Any]
 """One array per grid axis, each of shape (N,); numpy arrays, or tensors on the device of the input."""
 
+
 def real(column: Any) -> Any:
     """The column as float64 on its own device (torch would divide integers in float32)."""
     return column.astype("float64") if hasattr(column, "astype") else column.double()

@@ -17,9 +17,7 @@ OTHER_SPACING_TOLERANCE_VOXELS = 1.0
 """Corner shift allowed between two resolutions, in voxels of the coarser: a whole number of voxels rarely fits exactly."""
 
 
-def check_same_place(
-    label_grid: RasGrid, image_grid: RasGrid, *, case: str | None = None, file: Any = None
-) -> None:
+def check_same_place(label_grid: RasGrid, image_grid: RasGrid, *, case: str | None = None, file: Any = None) -> None:
     """Refuse a label map that does not cover the same place as its image.
 
     Another axis order or another resolution of the same field of view is fine: the outer faces of both volumes are

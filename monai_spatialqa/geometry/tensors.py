@@ -86,9 +86,7 @@ def marginals_of(
     return found.reoriented([axes.index(axis) for axis in range(3)], [False] * 3)
 
 
-def _compiled(
-    stored: Tensor, ignore: tuple[int, ...], boundaries: bool, weights: list[list[int]] | None
-) -> Marginals:
+def _compiled(stored: Tensor, ignore: tuple[int, ...], boundaries: bool, weights: list[list[int]] | None) -> Marginals:
     """The compiled path over a CPU tensor whose last axis is the contiguous one."""
     array = stored.cpu().numpy()
     encoder = MarginalEncoder(array.shape[::-1], array.dtype, ignore=ignore, boundaries=boundaries, weights=weights)
@@ -143,7 +141,9 @@ class _TorchPass:
     def _as_stored(self, value: int) -> int:
         """A value in the signed type of the same width that the tensor is viewed as."""
         bits = torch.iinfo(self.volume.dtype).bits
-        return value - 2**bits if self.kind in _SIGNED and self.kind != torch.bool and value >= 2 ** (bits - 1) else value
+        return (
+            value - 2**bits if self.kind in _SIGNED and self.kind != torch.bool and value >= 2 ** (bits - 1) else value
+        )
 
     def _rows(self, first: int, stop: int) -> Tensor:
         """Rows ``first .. stop`` of the volume as (rows, contiguous axis); a view wherever the layout allows one."""

@@ -1,4 +1,4 @@
-"""The measure stage: from segmented scans to ``measurements.jsonl``. Loaded on use, so that streaming needs no torch."""
+"""The measure stage: from segmented scans to ``measurements.jsonl``. Loaded on use: streaming needs no torch."""
 
 from __future__ import annotations
 

@@ -71,7 +71,5 @@ def measure(
         fov_margin_voxels=fov_margin_voxels,
         strict=strict,
     )
-    case = Case(
-        case_id=case_id or stem_of(label), label=str(label), image=None if image is None else str(image)
-    )
+    case = Case(case_id=case_id or stem_of(label), label=str(label), image=None if image is None else str(image))
     return measure_case(CaseFiles(case, Path.cwd()), options)

@@ -27,8 +27,8 @@ from monai_spatialqa.transforms.inputs import CheckedLabel, check_label
 class RecordMeasurementd(MapTransform):
     """Turn ``data["measured_<key>"]`` into a :class:`~monai_spatialqa.records.Measurement` and let the voxels go.
 
-    Stands last in a chain of measuring transforms over ``options.label_map``. Figures that the chain did not measure are
-    null in the record. Ids outside the label map are measured here, as ``label_<id>``.
+    Stands last in a chain of measuring transforms over ``options.label_map``. Figures that the chain did not measure
+    are null in the record. Ids outside the label map are measured here, as ``label_<id>``.
 
     Args:
         keys: the key of the label map (one).
@@ -57,6 +57,7 @@ class RecordMeasurementd(MapTransform):
         return f"RecordMeasurementd(keys={self.keys!r})"
 
     def __call__(self, data: Mapping[Hashable, Any]) -> dict[Hashable, Any]:
+        """Add the record, drop the voxels."""
         d = dict(data)
         for key in self.key_iterator(d):
             label = d.pop(key)
@@ -88,6 +89,7 @@ class Guarded(Transform):
         return f"Guarded({self.transform!r})"
 
     def __call__(self, data: Mapping[Hashable, Any]) -> dict[str, Any]:
+        """Run the chain on one case."""
         case_id, source = str(data["case_id"]), data["source"]
         try:
             record = self.transform(dict(data))["record"]
@@ -198,9 +200,7 @@ def _rows(label_map: LabelMap) -> list[tuple[str, int]]:
 def _ids(checked: CheckedLabel, ignore: tuple[int, ...]) -> list[int]:
     """Ids in a label tensor besides those ignored; none for one-hot channels, whose values are no ids."""
     found = {
-        label
-        for channel in checked.voxels
-        for label in marginals_of(channel, ignore=ignore, boundaries=False).labels
+        label for channel in checked.voxels for label in marginals_of(channel, ignore=ignore, boundaries=False).labels
     }
     return [] if len(checked.voxels) > 1 and found <= {1} else sorted(found)
 

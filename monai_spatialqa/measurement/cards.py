@@ -12,7 +12,9 @@ import numpy as np
 from monai_spatialqa.errors import SpatialQAError
 from monai_spatialqa.measurement.case import CaseFiles
 from monai_spatialqa.measurement.settings import MeasureSettings
-from monai_spatialqa.records import Measurement, Pair
+from monai_spatialqa.records import Measurement, Pair, Structure
+
+_AXIS_WORDS = ("left to right", "posterior to anterior", "inferior to superior")
 
 logger = logging.getLogger(__name__)
 
@@ -68,11 +70,9 @@ def _draw_case(
     drawn = []
     for name in names:
         structure = record.structures[name]
-        pair = next((pair for pair in record.pairs if name in (pair.a, pair.b) and pair.distance_mm is not None), None)
+        pair = _pair_of(record, name)
         other = None if pair is None else (pair.b if pair.a == name else pair.a)
-        text = f"{structure.volume_ml:.1f} ml"
-        if pair is not None:
-            text += f"; {_shown_kind(pair)} {pair.distance_mm:.1f} mm"
+        segment, text = _segment(record, structure, pair)
         drawn.append(
             draw_case_card(
                 image,
@@ -84,7 +84,7 @@ def _draw_case(
                 structure_name=name,
                 other_label=None if other is None else record.structures[other].label,
                 other_name=other,
-                segment_ras_mm=None if pair is None else pair.points_ras_mm,
+                segment_ras_mm=segment,
                 segment_text=text,
                 modality=settings.modality,
             )
@@ -92,6 +92,25 @@ def _draw_case(
     return drawn
 
 
-def _shown_kind(pair: Pair) -> str:
-    centres = "box centres" if pair.kind == "box_center" else "centroids"
-    return f"{pair.a} to {pair.b}, {centres}:"
+def _pair_of(record: Measurement, name: str) -> Pair | None:
+    """A distance the structure takes part in; one between whole structures first."""
+    measured = [pair for pair in record.pairs if name in (pair.a, pair.b) and pair.distance_mm is not None]
+    return min(measured, key=lambda pair: pair.status != ["ok"], default=None)
+
+
+def _segment(
+    record: Measurement, structure: Structure, pair: Pair | None
+) -> tuple[Sequence[Sequence[float]] | None, str]:
+    """The line to draw and its text: the distance asked for, else the longest edge of the box through its centre."""
+    volume = f"{structure.volume_ml:.1f} ml"
+    if pair is not None:
+        centres = "box centres" if pair.kind == "box_center" else "centroids"
+        return pair.points_ras_mm, f"{volume}; {pair.a} to {pair.b} ({centres}) {pair.distance_mm:.1f} mm"
+    box, geometry = structure.box, record.geometry
+    if box is None or box.center_ras_mm is None or geometry is None or geometry.affine_ras_mm is None:
+        return None, volume
+    axis = int(np.argmax(box.extent_mm))
+    along = np.eye(3)[axis] if geometry.sheared else np.array([row[axis] for row in geometry.affine_ras_mm])
+    half = along / np.linalg.norm(along) * box.extent_mm[axis] / 2
+    ends = [(np.array(box.center_ras_mm) + sign * half).tolist() for sign in (-1, 1)]
+    return ends, f"{volume}; extent {_AXIS_WORDS[axis]} {box.extent_mm[axis]:.1f} mm"

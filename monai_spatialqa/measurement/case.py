@@ -29,6 +29,7 @@ class CaseFiles:
 
     @property
     def case_id(self) -> str:
+        """Id of the case."""
         return self.case.case_id
 
     @property

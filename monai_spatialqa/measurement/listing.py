@@ -114,10 +114,16 @@ def _pair(labels: Sequence[str], images: Sequence[str]) -> dict[str, str | None]
 def _differing_parts(files: Sequence[str]) -> list[str]:
     """What is left of file stems without their common beginning and ending."""
     stems = _ids(files)
-    head = os.path.commonprefix(stems)
-    rest = [stem[len(head) :] for stem in stems]
-    tail = os.path.commonprefix([stem[::-1] for stem in rest])
-    return [stem[: len(stem) - len(tail)] for stem in rest]
+    head = _common_start(stems)
+    rest = [stem[head:] for stem in stems]
+    tail = _common_start([stem[::-1] for stem in rest])
+    return [stem[: len(stem) - tail] for stem in rest]
+
+
+def _common_start(texts: Sequence[str]) -> int:
+    """Number of characters that all texts begin with."""
+    first, last = min(texts), max(texts)
+    return next((at for at, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
 
 
 def _from_datalist(path: Path, section: str) -> list[CaseFiles]:
@@ -130,7 +136,11 @@ def _from_datalist(path: Path, section: str) -> list[CaseFiles]:
     except ValueError as error:
         raise FileReadError("the datalist is not JSON", file=path, key="datalist", found=error) from None
     if not isinstance(content, dict) or not isinstance(content.get(section), list):
-        known = sorted(key for key, value in content.items() if isinstance(value, list)) if isinstance(content, dict) else []
+        known = (
+            sorted(key for key, value in content.items() if isinstance(value, list))
+            if isinstance(content, dict)
+            else []
+        )
         raise SettingsError(
             "the datalist has no such section",
             file=path,

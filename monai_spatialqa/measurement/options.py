@@ -49,7 +49,7 @@ class MeasureOptions:
                 "which structures were looked for needs a label map", key="segmented", next_step="pass label_map"
             )
         if self.strict and self.label_map is None:
-            raise SettingsError("strict needs a label map to hold ids against", key="strict", next_step="pass label_map")
+            raise SettingsError("strict needs a label map to check ids", key="strict", next_step="pass label_map")
         if self.label_map is not None:
             resolve_pairs(self.distances, self.label_map)  # refuse unknown names before any file is read
 

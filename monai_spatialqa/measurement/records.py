@@ -42,6 +42,7 @@ class CaseFacts:
 
     @property
     def orientation_known(self) -> bool:
+        """Whether the file says where left, front and up are."""
         return self.geometry != "orientation_unknown"
 
 
@@ -143,9 +144,9 @@ def _structure(facts: CaseFacts, label: int, row: Mapping[str, Any]) -> Structur
 def _box(row: Mapping[str, Any]) -> Box:
     start, stop = row["box_index"]
     return Box(
-        index_start=tuple(map(int, start)),  # type: ignore[arg-type]
-        index_stop=tuple(map(int, stop)),  # type: ignore[arg-type]
-        extent_mm=tuple(row["extent_mm"]),  # type: ignore[arg-type]
+        index_start=(int(start[0]), int(start[1]), int(start[2])),
+        index_stop=(int(stop[0]), int(stop[1]), int(stop[2])),
+        extent_mm=tuple(row["extent_mm"]),
         center_ras_mm=_vector(row["center_ras_mm"]),
         world_min_ras_mm=_vector(row["world_min_ras_mm"]),
         world_max_ras_mm=_vector(row["world_max_ras_mm"]),
@@ -204,8 +205,10 @@ def _geometry(facts: CaseFacts) -> Geometry:
         orientation=facts.stored_orientation if facts.orientation_known else None,
         grid=facts.resampled,
         sheared=grid.sheared,
-        affine_ras_mm=tuple(tuple(float(value) for value in row) for row in grid.affine[:3])  # type: ignore[arg-type]
-        if facts.orientation_known
-        else None,
+        affine_ras_mm=_rows(grid) if facts.orientation_known else None,
         notes=list(facts.notes),
     )
+
+
+def _rows(grid: RasGrid) -> tuple[tuple[float, float, float, float], ...]:
+    return tuple((float(a), float(b), float(c), float(d)) for a, b, c, d in grid.affine[:3])

@@ -20,7 +20,7 @@ class MeasureSettings(BaseModel):
     images: str | list[str] | None = Field(None, description="images of these label files, to check that they fit")
     datalist: str | None = Field(None, description="Decathlon datalist (JSON) in place of labels and images")
     datalist_key: str = Field("training", description="section of the datalist")
-    label_map: str | dict[int, str] | None = Field(None, description="shipped label map, YAML or JSON file, or id: name")
+    label_map: str | dict[int, str] | None = Field(None, description="shipped name, YAML or JSON file, or id: name")
     output_dir: str = Field("measurements", description="folder for the results; made when missing")
     distances: Literal["all"] | dict[Literal["among"], list[str]] | list[tuple[str, str]] | None = Field(
         None, description="which pairs: all, among: [names or groups], or a list of pairs"
@@ -39,7 +39,7 @@ class MeasureSettings(BaseModel):
     )
     device: str = Field("cpu", description="where the MONAI chain measures, e.g. cuda:0")
     workers: int = Field(0, ge=0, description="worker processes; 0 works in this process")
-    cards: int | list[str] = Field(0, description="case cards: how many of the largest whole structures, or their names")
+    cards: int | list[str] = Field(0, description="pictures: how many of the largest whole structures, or names")
     modality: Literal["CT", "MR"] = Field("CT", description="decides the intensity window of case cards")
     overwrite: bool = Field(False, description="measure again what other settings have measured in output_dir")
     progress: bool = Field(True, description="show progress")

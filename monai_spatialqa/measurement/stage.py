@@ -36,8 +36,8 @@ def run(settings: MeasureSettings, loader: Chain | None = None) -> MeasureSummar
     """Measure every case of the settings; go on where an earlier run stopped.
 
     Writes into ``settings.output_dir``: ``measurements.jsonl`` (one record a case, sorted by id), ``measurements.csv``
-    (one row a structure), ``distances.csv`` (when distances are asked for), ``summary.json``, ``cards/`` (when cards are
-    asked for), and ``run.jsonl`` (when and where, how long). Prints the summary.
+    (one row a structure), ``distances.csv`` and ``cards/`` (when asked for), ``summary.json``, and ``run.jsonl`` (when
+    and where, how long). Prints the summary.
 
     A case that was measured before with the same settings from the same file is kept; a case that failed is tried
     again.

@@ -237,6 +237,9 @@ def named_pairs(options: MeasureOptions, names: Mapping[str, int]) -> list[Named
         pairs = resolve_pairs(options.distances, label_map)
     except SpatialQAError as error:
         raise SettingsError(
-            "distances name a structure that is not there", key="distances", found=error.found, next_step=error.next_step
+            "distances name a structure that is not there",
+            key="distances",
+            found=error.found,
+            next_step=error.next_step,
         ) from None
     return [NamedPair(first, second, asked) for first, second in pairs]

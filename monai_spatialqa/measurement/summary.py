@@ -56,10 +56,7 @@ class MeasureSummary:
         """Count the records of a run."""
         measured = [record for record in records if not record.errors]
         names = {
-            name: None
-            for record in measured
-            for name, structure in record.structures.items()
-            if structure.voxel_count
+            name: None for record in measured for name, structure in record.structures.items() if structure.voxel_count
         }
         return cls(
             cases=len(records),

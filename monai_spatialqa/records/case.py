@@ -22,4 +22,5 @@ class Case(Record):
 
     @property
     def record_id(self) -> str:
+        """The id of the case."""
         return self.case_id

@@ -123,4 +123,5 @@ class Measurement(Record):
 
     @property
     def record_id(self) -> str:
+        """The id of the case."""
         return self.case_id

@@ -177,9 +177,7 @@ class MeasureDirection(_PairTransform):
         )
         if self.midline is not None:
             rows = [self.structures.index(name) for name in self.midline]
-            found |= fields.side_fields(
-                measured.table, rows, dead_zone_mm=self.dead_zone_mm, orientation_known=known
-            )
+            found |= fields.side_fields(measured.table, rows, dead_zone_mm=self.dead_zone_mm, orientation_known=known)
         return found
 
 
