@@ -5,6 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 
+def readable(text: str) -> str:
+    """Text that came from the system, as Unicode that can be written.
+
+    Under a locale without UTF-8, Python hands over names and arguments beyond ASCII as escaped bytes; these are read as
+    the UTF-8 they are. Any other text is unchanged.
+    """
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+
 class SpatialQAError(Exception):
     """Base of every error this package raises on purpose.
 
@@ -36,9 +45,9 @@ class SpatialQAError(Exception):
         self.problem = problem
         self.code = code or self.default_code
         self.case = case
-        self.file = None if file is None else str(file)
+        self.file = None if file is None else readable(str(file))
         self.key = key
-        self.found = None if found is None else str(found)
+        self.found = None if found is None else readable(str(found))
         self.expected = None if expected is None else str(expected)
         self.next_step = next_step
         super().__init__(problem)
@@ -51,7 +60,7 @@ class SpatialQAError(Exception):
     def with_context(self, *, case: str | None = None, file: Any = None, key: str | None = None) -> SpatialQAError:
         """Fill in what the raising function could not know; what is already there stays. Returns ``self``."""
         self.case = self.case or case
-        self.file = self.file or (None if file is None else str(file))
+        self.file = self.file or (None if file is None else readable(str(file)))
         self.key = self.key or key
         return self
 

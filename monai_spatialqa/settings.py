@@ -10,9 +10,10 @@ from pathlib import PurePath
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
+import yaml
 from pydantic import BaseModel, ValidationError
 
-from monai_spatialqa.errors import SettingsError
+from monai_spatialqa.errors import SettingsError, readable
 
 
 def known_settings(model: type[BaseModel]) -> dict[str, str]:
@@ -56,6 +57,10 @@ def from_text(value: Any, kinds: list[Any]) -> Any:
     """Give text from the command line the meaning it has in YAML, where the setting's type asks for that."""
     if not isinstance(value, str):
         return value
+    value = readable(value)
+    if value[:1] in ("{", "[") and not {dict, list, tuple}.isdisjoint(get_origin(kind) or kind for kind in kinds):
+        with contextlib.suppress(yaml.YAMLError):  # the command line's own parser knows ASCII only
+            return yaml.safe_load(value)
     choices = [choice for kind in kinds if get_origin(kind) is Literal for choice in get_args(kind)]
     if value.lower() == "null" and type(None) in kinds:
         return None

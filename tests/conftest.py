@@ -84,7 +84,7 @@ def write_nifti(tmp_path: Path) -> Callable[..., Path]:
         path = tmp_path / name
         path.parent.mkdir(parents=True, exist_ok=True)
         content = nifti_bytes(array, affine, **options)
-        path.write_bytes(gzip.compress(content, 1) if name.endswith(".gz") else content)
+        path.write_bytes(gzip.compress(content, 1, mtime=0) if name.endswith(".gz") else content)
         return path
 
     return write

@@ -8,6 +8,7 @@ from typing import Literal
 
 from monai_spatialqa.anatomy import LabelMap, load_label_map
 from monai_spatialqa.anatomy.pairs import PairSpec
+from monai_spatialqa.errors import readable
 from monai_spatialqa.measurement.case import CaseFiles, measure_case
 from monai_spatialqa.measurement.listing import stem_of
 from monai_spatialqa.measurement.options import CenterKind, MeasureOptions
@@ -71,5 +72,9 @@ def measure(
         fov_margin_voxels=fov_margin_voxels,
         strict=strict,
     )
-    case = Case(case_id=case_id or stem_of(label), label=str(label), image=None if image is None else str(image))
+    case = Case(
+        case_id=case_id or stem_of(label),
+        label=readable(str(label)),
+        image=None if image is None else readable(str(image)),
+    )
     return measure_case(CaseFiles(case, Path.cwd()), options)

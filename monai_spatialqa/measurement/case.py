@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from monai_spatialqa.measurement.options import MeasureOptions
 from monai_spatialqa.measurement.streamed import check_pair, measure_streamed
 from monai_spatialqa.readers.nifti_stream import read_header
 from monai_spatialqa.records import Case, Measurement, Source
-from monai_spatialqa.records.files import portable_path, sha256_of_file
+from monai_spatialqa.records.files import portable_path, sha256_of_file, system_path
 
 NIFTI_SUFFIXES = (".nii", ".nii.gz", ".hdr", ".hdr.gz")
 
@@ -43,22 +44,20 @@ class CaseFiles:
                 found=f"{len(self.case.label)} files",
                 expected="1 file",
             )
-        return self.root / self.case.label
+        return self.root / system_path(self.case.label)
 
     @property
     def image(self) -> Path | None:
         """The image file, None without one."""
         image = self.case.image[0] if isinstance(self.case.image, list) else self.case.image
-        return None if image is None else self.root / image
+        return None if image is None else self.root / system_path(image)
 
     def source(self, *, hashed: bool = True) -> Source:
         """What a record says of the files. A file that cannot be read has no hash; measuring it tells why."""
         sha256 = None
         if hashed:
-            try:
+            with contextlib.suppress(SpatialQAError):
                 sha256 = sha256_of_file(self.label)
-            except OSError:
-                sha256 = None
         return Source(
             path=portable_path(self.label, self.root),
             sha256=sha256,

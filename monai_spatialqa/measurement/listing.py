@@ -12,10 +12,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from monai_spatialqa.errors import FileReadError, PairingError, SettingsError
+from monai_spatialqa.errors import FileReadError, PairingError, SettingsError, readable
 from monai_spatialqa.measurement.case import CaseFiles
 from monai_spatialqa.measurement.settings import MeasureSettings
 from monai_spatialqa.records import Case
+from monai_spatialqa.records.files import system_path
 
 _SUFFIXES = (".nii.gz", ".nii", ".hdr.gz", ".hdr")
 
@@ -47,7 +48,7 @@ def list_cases(settings: MeasureSettings) -> list[CaseFiles]:
 
 def stem_of(path: str | Path) -> str:
     """A file's name without its format suffix."""
-    name = Path(str(path).replace("\\", "/")).name
+    name = Path(readable(str(path)).replace("\\", "/")).name
     for suffix in _SUFFIXES:
         if name.lower().endswith(suffix):
             return name[: -len(suffix)]
@@ -57,7 +58,8 @@ def stem_of(path: str | Path) -> str:
 def _found(patterns: str | Sequence[str], key: str) -> list[str]:
     files: list[str] = []
     for pattern in [patterns] if isinstance(patterns, str) else patterns:
-        matches = [pattern] if os.path.isfile(pattern) else sorted(glob.glob(pattern, recursive=True))
+        given = system_path(pattern)
+        matches = [given] if os.path.isfile(given) else sorted(glob.glob(given, recursive=True))
         matches = [match for match in matches if os.path.isfile(match) and not Path(match).name.startswith("._")]
         if not matches:
             raise PairingError(
@@ -68,7 +70,7 @@ def _found(patterns: str | Sequence[str], key: str) -> list[str]:
                 expected="at least one file",
                 next_step=f"check the pattern; relative ones start at {Path.cwd().name}/ (the working directory)",
             )
-        files += matches
+        files += map(readable, matches)
     return list(dict.fromkeys(files))
 
 

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from monai_spatialqa.anatomy import load_label_map
 from monai_spatialqa.measurement.options import CenterKind, MeasureOptions
+from monai_spatialqa.records.files import system_path
 
 
 class MeasureSettings(BaseModel):
@@ -56,6 +57,11 @@ class MeasureSettings(BaseModel):
             raise ValueError("path: stream runs on the CPU; leave device out, or take path: transforms")
         if self.spacing_mm is not None and min(self.spacing_mm) <= 0:
             raise ValueError("spacing_mm must be positive")
+        if self.takes_transforms and self.label_map is None:
+            raise ValueError(
+                "the MONAI chain writes tensors of a fixed length and needs a label_map; "
+                "path: stream takes the ids as they come"
+            )
         return self
 
     @property
@@ -90,4 +96,4 @@ class MeasureSettings(BaseModel):
     @property
     def output(self) -> Path:
         """The folder for the results."""
-        return Path(self.output_dir)
+        return Path(system_path(self.output_dir))

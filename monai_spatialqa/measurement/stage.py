@@ -20,7 +20,7 @@ from monai_spatialqa.measurement.listing import list_cases
 from monai_spatialqa.measurement.options import MeasureOptions
 from monai_spatialqa.measurement.records import error_measurement
 from monai_spatialqa.measurement.settings import MeasureSettings
-from monai_spatialqa.measurement.summary import MeasureSummary, summary_lines
+from monai_spatialqa.measurement.summary import MeasureSummary, show, summary_lines
 from monai_spatialqa.measurement.tables import write_distance_table, write_structure_table
 from monai_spatialqa.progress import Progress
 from monai_spatialqa.records import Journal, Measurement, write_text_atomic
@@ -75,7 +75,7 @@ def run(settings: MeasureSettings, loader: Chain | None = None) -> MeasureSummar
     cards = draw_cards(settings, cases, records, output / CARDS)
     write_text_atomic(output / SUMMARY, json.dumps(summary.as_dict(), indent=2, ensure_ascii=False) + "\n")
     _append_run(output / SIDECAR, started, seconds, len(todo), settings)
-    print("\n".join(summary_lines(summary, output, cards)), flush=True)
+    show(summary_lines(summary, output, cards))
     return summary
 
 

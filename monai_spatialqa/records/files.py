@@ -9,11 +9,12 @@ import ntpath
 import os
 import posixpath
 import secrets
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from monai_spatialqa.errors import FileReadError, JournalError
+from monai_spatialqa.errors import FileReadError, JournalError, readable
 
 try:
     import fcntl
@@ -78,6 +79,17 @@ def sync_folder(folder: AnyPath) -> None:
         os.close(descriptor)
 
 
+def system_path(text: AnyPath) -> str:
+    """A path in the form that this system's file functions take, the inverse of ``errors.readable``.
+
+    The same text wherever the file system's encoding is UTF-8.
+    """
+    name = os.fspath(text)
+    if name.isascii() or sys.getfilesystemencoding().lower() in ("utf-8", "utf8"):
+        return name
+    return os.fsdecode(name.encode("utf-8", "surrogateescape"))
+
+
 def portable_path(path: AnyPath, root: AnyPath) -> str:
     r"""Say where ``path`` lies, seen from ``root``, in a form that reads the same on every system.
 
@@ -96,7 +108,7 @@ def portable_path(path: AnyPath, root: AnyPath) -> str:
         >>> portable_path("C:\\data\\scan.nii", "C:\\data\\run")
         '../scan.nii'
     """
-    path_text, root_text = os.fspath(path), os.fspath(root)
+    path_text, root_text = readable(os.fspath(path)), readable(os.fspath(root))
     if ntpath.splitdrive(path_text)[0] and ntpath.splitdrive(root_text)[0]:
         if ntpath.splitdrive(path_text)[0].lower() != ntpath.splitdrive(root_text)[0].lower():
             return ntpath.normpath(path_text).replace("\\", "/")
@@ -110,7 +122,7 @@ def portable_path(path: AnyPath, root: AnyPath) -> str:
 
 def _slashed(path: str) -> str:
     """Turn backslashes into this system's separator, unless they are part of an existing file's name."""
-    return path if "\\" not in path or os.path.lexists(path) else path.replace("\\", posixpath.sep)
+    return path if "\\" not in path or os.path.lexists(system_path(path)) else path.replace("\\", posixpath.sep)
 
 
 def sha256_of_file(path: AnyPath) -> str:

@@ -27,12 +27,12 @@ from monai_spatialqa.transforms.measuring import (
 
 
 class MeasureVolume(StructureTransform):
-    """Volume of every declared structure: voxel count x \\|det(affine)\\|.
+    r"""Volume of every declared structure: voxel count x \|det(affine)\|.
 
     Returns of a call:
         ``voxel_count`` int64 (N,): 0 absent, -1 not segmented; ``volume_mm3`` (N,): 0 absent, NaN not segmented;
-        ``volume_band_mm3`` (N, 2): the volume when every boundary voxel (6-neighbourhood, inside or outside) counts half;
-        ``volume_status`` int64 (N,).
+        ``volume_band_mm3`` (N, 2): the volume when every boundary voxel (6-neighbourhood, inside or outside) counts
+        half; ``volume_status`` int64 (N,).
 
     Args:
         structures, options: see :class:`~monai_spatialqa.transforms.measuring.StructureTransform`.
@@ -51,6 +51,7 @@ class MeasureVolume(StructureTransform):
     """
 
     def __call__(self, label: Any) -> dict[str, Tensor]:
+        """Measure one label map."""
         measured = self.measure(label, boundaries=True)
         return fields.volume_fields(measured.table, measured.status)
 
@@ -61,9 +62,9 @@ class MeasureBoundingBox(StructureTransform):
     Returns of a call:
         ``box_index`` (N, 2, 3): first voxel index and one past the last, RAS grid (half-open); ``extent_mm`` (N, 3):
         between outer voxel faces along the grid axes (world axes when the grid is sheared); ``center_ras_mm``,
-        ``centroid_ras_mm`` (N, 3); ``world_min_ras_mm``, ``world_max_ras_mm`` (N, 3): world-axis-aligned box around whole
-        voxels, taken from the voxels; ``centroid_inside`` int64 (N,): 1, 0, -1 where there is none; ``box_status`` (N,).
-        Positions are NaN where the orientation is unknown.
+        ``centroid_ras_mm`` (N, 3); ``world_min_ras_mm``, ``world_max_ras_mm`` (N, 3): world-axis-aligned box around
+        whole voxels, taken from the voxels; ``centroid_inside`` int64 (N,): 1, 0, -1 where there is none;
+        ``box_status`` (N,). Positions are NaN where the orientation is unknown.
 
     Args:
         structures, options: see :class:`~monai_spatialqa.transforms.measuring.StructureTransform`.
@@ -73,6 +74,7 @@ class MeasureBoundingBox(StructureTransform):
     """
 
     def __call__(self, label: Any) -> dict[str, Tensor]:
+        """Measure one label map."""
         return _box_fields(self.measure(label, boundaries=False))
 
 
@@ -97,8 +99,8 @@ class MeasureDistance(_PairTransform):
 
     Returns of a call, for ``name="distance"``:
         ``distance_mm`` (P,): NaN where a structure is missing; ``distance_points_ras_mm`` (P, 2, 3);
-        ``distance_rows`` int64 (P, 2): rows in the declared structures; ``distance_overlap_voxels`` int64 (P,): voxels of
-        both, -1 where one is missing; ``distance_status`` int64 (P,): of both structures together.
+        ``distance_rows`` int64 (P, 2): rows in the declared structures; ``distance_overlap_voxels`` int64 (P,): voxels
+        of both, -1 where one is missing; ``distance_status`` int64 (P,): of both structures together.
 
     Args:
         structures, options: see :class:`~monai_spatialqa.transforms.measuring.StructureTransform`.
@@ -126,9 +128,10 @@ class MeasureDistance(_PairTransform):
         self.name = name
 
     def _shown(self) -> str:
-        return f"{super()._shown()}, kind={self.kind!r}"
+        return f"{super()._shown()}, kind={self.kind!r}, name={self.name!r}"
 
     def __call__(self, label: Any) -> dict[str, Tensor]:
+        """Measure one label map."""
         return _distance_fields(self.measure(label, boundaries=False), self._rows, self.name, self.kind)
 
 
@@ -158,18 +161,20 @@ class MeasureDirection(_PairTransform):
         pairs: PairSpec = "all",
         *,
         dead_zone_mm: float = 5.0,
-        midline: Sequence[str] | None = None,
+        midline: str | Sequence[str] | None = None,
         **options: Any,
     ) -> None:
         super().__init__(structures, pairs, **options)
         require_setting(dead_zone_mm >= 0, "dead_zone_mm", dead_zone_mm, "0 or more mm")
         self.dead_zone_mm = float(dead_zone_mm)
-        self.midline = None if midline is None else tuple(self.label_map.select(list(midline)))
+        self.midline = None if midline is None else tuple(self.label_map.select(midline))
 
     def _shown(self) -> str:
-        return f"{super()._shown()}, dead_zone_mm={self.dead_zone_mm}"
+        midline = "" if self.midline is None else f", midline={list(self.midline)}"
+        return f"{super()._shown()}, dead_zone_mm={self.dead_zone_mm}{midline}"
 
     def __call__(self, label: Any) -> dict[str, Tensor]:
+        """Measure one label map."""
         measured = self.measure(label, boundaries=False)
         known = measured.label.orientation_known
         found = fields.direction_fields(
@@ -203,7 +208,11 @@ class MeasureStructures(_PairTransform):
         require_setting(kind in fields.CENTER_KINDS, "kind", kind, " or ".join(fields.CENTER_KINDS))
         self.kind = kind
 
+    def _shown(self) -> str:
+        return f"{super()._shown()}, kind={self.kind!r}"
+
     def __call__(self, label: Any) -> dict[str, Tensor]:
+        """Measure one label map."""
         measured = self.measure(label, boundaries=True)
         found = fields.volume_fields(measured.table, measured.status) | _box_fields(measured)
         if self._rows:

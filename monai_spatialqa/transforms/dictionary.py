@@ -24,7 +24,7 @@ from monai_spatialqa.transforms.array import (
     MeasureStructures,
     MeasureVolume,
 )
-from monai_spatialqa.transforms.inputs import check_label
+from monai_spatialqa.transforms.inputs import CheckedLabel, check_scan
 from monai_spatialqa.transforms.measuring import StructuresSpec, StructureTransform
 from monai_spatialqa.transforms.validate import ValidateGeometry
 
@@ -51,11 +51,20 @@ class _MeasureD(MapTransform):
         d = dict(data)
         for key in self.key_iterator(d):
             try:
-                found: dict[str, Tensor] = self.measurer(d[key])  # type: ignore[operator]
+                found: dict[str, Tensor] = self.measurer(d[key])
             except SpatialQAError as error:
                 raise error.with_context(key=str(key), case=_case_of(d)) from None
             name = f"{MEASURED_PREFIX}{key}"
             before = d.get(name, {})
+            if not isinstance(before, Mapping):
+                raise SettingsError(
+                    "the place of the results is taken",
+                    case=_case_of(d),
+                    key=name,
+                    found=type(before).__name__,
+                    expected="nothing, or results of other measuring transforms",
+                    next_step="rename that entry",
+                )
             taken = sorted(set(before) & set(found))
             if taken:
                 raise SettingsError(
@@ -101,19 +110,35 @@ class ValidateGeometryd(MapTransform):
         self.reference_key = reference_key
 
     def __repr__(self) -> str:
-        return f"ValidateGeometryd(keys={self.keys!r}, reference_key={self.reference_key!r})"
+        return (
+            f"ValidateGeometryd(keys={self.keys!r}, form={self.validator.form!r}, reference_key={self.reference_key!r})"
+        )
 
     def __call__(self, data: Mapping[Hashable, Any]) -> dict[Hashable, Any]:
+        """Check the scan of every key."""
         d = dict(data)
         for key in self.key_iterator(d):
             try:
                 d[key] = self.validator(d[key])
                 if self.reference_key is not None:
-                    scan, reference = check_label(d[key]), check_label(d[self.reference_key])
-                    check_same_place(scan.grid, reference.grid, file=scan.file)
+                    scan = check_scan(d[key])
+                    check_same_place(scan.grid, self._reference(d).grid, file=scan.file)
             except SpatialQAError as error:
                 raise error.with_context(key=str(key), case=_case_of(d)) from None
         return d
+
+    def _reference(self, data: Mapping[Hashable, Any]) -> CheckedLabel:
+        if self.reference_key not in data:
+            raise SettingsError(
+                "there is no reference of this key",
+                key="reference_key",
+                found=", ".join(map(str, data)),
+                expected=self.reference_key,
+            )
+        try:
+            return check_scan(data[self.reference_key])
+        except SpatialQAError as error:
+            raise error.with_context(key=self.reference_key) from None
 
 
 class MeasureVolumed(_MeasureD):
@@ -177,7 +202,7 @@ class MeasureDistanced(_MeasureD):
     @property
     def pairs(self) -> list[tuple[str, str]]:
         """Names of the pairs, in the order of the results."""
-        return self.measurer.pairs  # type: ignore[attr-defined, no-any-return]
+        return self.measurer.pairs  # type: ignore[attr-defined]
 
 
 class MeasureDirectiond(_MeasureD):
@@ -199,7 +224,7 @@ class MeasureDirectiond(_MeasureD):
         pairs: PairSpec = "all",
         *,
         dead_zone_mm: float = 5.0,
-        midline: Sequence[str] | None = None,
+        midline: str | Sequence[str] | None = None,
         allow_missing_keys: bool = False,
         **options: Any,
     ) -> None:
@@ -209,7 +234,7 @@ class MeasureDirectiond(_MeasureD):
     @property
     def pairs(self) -> list[tuple[str, str]]:
         """Names of the pairs, in the order of the results."""
-        return self.measurer.pairs  # type: ignore[attr-defined, no-any-return]
+        return self.measurer.pairs  # type: ignore[attr-defined]
 
 
 class MeasureStructuresd(_MeasureD):

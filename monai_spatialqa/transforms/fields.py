@@ -130,7 +130,7 @@ def direction_fields(
     """
     first, second = [a for a, _ in rows], [b for _, b in rows]
     unknown = 0.0 if orientation_known else float("nan")
-    offsets: Columns = tuple(column + unknown for column in offsets_ras_mm(table.center_ras_mm, first, second))  # type: ignore[assignment]
+    offsets: Columns = tuple(column + unknown for column in offsets_ras_mm(table.center_ras_mm, first, second))
     return {
         "direction_offset_ras_mm": stacked(offsets),
         "direction": stacked(direction_signs(offsets, dead_zone_mm)),

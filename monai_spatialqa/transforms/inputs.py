@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -9,26 +10,33 @@ import numpy as np
 import torch
 from monai.data import MetaTensor, get_track_meta
 from monai.utils import TraceKeys
+from numpy.typing import NDArray
 from torch import Tensor
 
 from monai_spatialqa.errors import GeometryError, LabelValueError, SettingsError
 from monai_spatialqa.geometry.affine import RasGrid, orientation_codes
 from monai_spatialqa.readers.meta import read_geometry_meta
+from monai_spatialqa.transforms.operations import (
+    only_reoriented,
+    operation_name,
+    refuse_invented_labels,
+    was_resampled,
+)
 
-_NEAREST = {"nearest", "nearest-exact", "0"}
-_RESAMPLING_FREE = {"Orientation"}
+_SIGNS = {"RAS": 1, "right-anterior-superior": 1, "LPS": -1, "left-posterior-superior": -1}
+"""Spaces an affine may be in (names of MONAI and of NRRD files), and which way their first two axes run."""
 
 
 @dataclass(frozen=True)
 class CheckedLabel:
-    """A label tensor with everything needed to measure it.
+    """A tensor with everything needed to measure it.
 
     Attributes:
         voxels: plain (C, X, Y, Z) tensor on its device.
         grid: the grid of ``voxels`` and the RAS grid it becomes.
         geometry: verified, orientation_unknown or unverified.
         notes: what the reader converted or passed over.
-        resampled: whether a nearest-neighbour resampling came before.
+        resampled: whether the voxels were put on another grid before.
         file: where the tensor was loaded from, if it says so.
         stored_orientation: axis codes of the file it was loaded from (of the tensor, where that is not known).
     """
@@ -43,6 +51,7 @@ class CheckedLabel:
 
     @property
     def orientation_known(self) -> bool:
+        """Whether left, front and up are known."""
         return self.geometry != "orientation_unknown"
 
 
@@ -50,47 +59,69 @@ def check_label(label: Any) -> CheckedLabel:
     """Accept a channel-first :class:`~monai.data.MetaTensor` label map.
 
     Raises:
-        GeometryError: no tracked affine, an impossible one, or lazy operations that have not been applied.
-        LabelValueError: not (C, X, Y, Z), or values interpolated by an earlier transform.
+        GeometryError, LabelValueError: see :func:`check_scan`.
+        LabelValueError: values or voxels invented by an earlier transform.
     """
-    if not isinstance(label, MetaTensor):
-        raise _no_affine(label)
-    file = str(label.meta["filename_or_obj"]) if "filename_or_obj" in label.meta else None
-    if label.pending_operations:
+    checked = check_scan(label)
+    try:
+        refuse_invented_labels(label)
+    except LabelValueError as error:
+        raise error.with_context(file=checked.file) from None
+    return checked
+
+
+def check_scan(scan: Any) -> CheckedLabel:
+    """Accept a channel-first :class:`~monai.data.MetaTensor`, an image or a label map, whose grid is known.
+
+    Raises:
+        GeometryError: no tracked affine, an impossible one, or lazy operations that have not been applied.
+        LabelValueError: not (C, X, Y, Z), or no voxels.
+    """
+    if not isinstance(scan, MetaTensor):
+        raise _no_affine(scan)
+    file = str(scan.meta["filename_or_obj"]) if "filename_or_obj" in scan.meta else None
+    if scan.pending_operations:
         raise GeometryError(
-            "the label map has lazy operations that are not applied yet",
+            "there are lazy operations that are not applied yet",
             code="pending_operations",
             file=file,
-            found=", ".join(_name(operation) for operation in label.pending_operations),
+            found=", ".join(operation_name(operation) for operation in scan.pending_operations),
             expected="none",
-            next_step="put ApplyPendingd(keys) before measuring, or set lazy=False",
+            next_step="put ApplyPendingd(keys) before this transform, or set lazy=False",
         )
-    if label.ndim != 4:
+    if scan.ndim != 4:
         raise LabelValueError(
-            "a label map is channel-first with three spatial axes",
+            "a scan is channel-first with three spatial axes",
             code="not_3d",
             file=file,
-            found=tuple(label.shape),
+            found=tuple(scan.shape),
             expected="(1, X, Y, Z), one-hot (C, X, Y, Z), or layers (C, X, Y, Z)",
-            next_step="load it with LoadImaged(ensure_channel_first=True)",
+            next_step="load it with LoadImaged(ensure_channel_first=True); decollate a batch first",
         )
-    if not label.numel():
-        raise LabelValueError("the label map has no voxels", file=file, found=tuple(label.shape))
-    geometry, notes = read_geometry_meta(label.meta)
+    if not scan.numel():
+        raise LabelValueError("the scan has no voxels", code="no_voxels", file=file, found=tuple(scan.shape))
+    _tell_assumed_affine(scan, file)
+    geometry, notes = read_geometry_meta(scan.meta)
     try:
-        grid = _grid(label)
-        resampled: Literal["native", "resampled"] = "resampled" if _resampled(label) else "native"
-    except (GeometryError, LabelValueError) as error:
+        grid = _grid(scan)
+        loaded = loaded_affine(scan)
+    except GeometryError as error:
         raise error.with_context(file=file) from None
-    return CheckedLabel(label.as_tensor(), grid, geometry, notes, resampled, file, _stored_orientation(label, grid))
+    return CheckedLabel(
+        voxels=scan.as_tensor(),
+        grid=grid,
+        geometry=geometry,
+        notes=notes,
+        resampled="resampled" if was_resampled(scan) else "native",
+        file=file,
+        stored_orientation=grid.orientation if loaded is None else orientation_codes(loaded),
+    )
 
 
-def _no_affine(label: Any) -> GeometryError:
-    if not isinstance(label, (Tensor, np.ndarray)):
-        return GeometryError(
-            "this is not a label map", code="no_affine", found=type(label).__name__, expected="a MetaTensor"
-        )
-    if isinstance(label, Tensor) and not get_track_meta():
+def _no_affine(scan: Any) -> GeometryError:
+    if not isinstance(scan, (Tensor, np.ndarray)):
+        return GeometryError("this is not a scan", code="no_affine", found=type(scan).__name__, expected="a MetaTensor")
+    if isinstance(scan, Tensor) and not get_track_meta():
         step = "set_track_meta(False) is in force: call monai.data.set_track_meta(True) before loading"
     else:
         step = (
@@ -98,61 +129,77 @@ def _no_affine(label: Any) -> GeometryError:
             "(PersistentDataset: track_meta=True, weights_only=False)"
         )
     return GeometryError(
-        "the label map has no affine; identity is never assumed",
+        "there is no affine; identity is never assumed",
         code="no_affine",
-        found=type(label).__name__,
+        found=type(scan).__name__,
         expected="a MetaTensor with an affine",
         next_step=step,
     )
 
 
-def _grid(label: MetaTensor) -> RasGrid:
+def _tell_assumed_affine(scan: MetaTensor, file: str | None) -> None:
+    """An array that lost its affine, or was loaded without one, looks like 1 mm voxels once MONAI wraps it again."""
+    if "original_affine" in scan.meta:
+        return
+    affine = scan.affine.cpu().double()
+    axes = affine[:3, :3].abs()
+    unit = bool((axes.sum(0) == 1).all() and (axes.amax(0) == 1).all())
+    if not (torch.equal(affine, torch.eye(4, dtype=affine.dtype)) or (unit and scan.applied_operations)):
+        return
+    if file is not None:
+        raise GeometryError(
+            "there is no affine; identity is never assumed",
+            code="no_affine",
+            file=file,
+            found="the identity, which no reader set",
+            expected="an affine from the file",
+            next_step='use a format that stores one, or state it: meta["original_affine"] = meta["affine"] = ...',
+        )
+    warnings.warn(
+        "nothing says where this affine of 1 mm voxels comes from; an array that lost its affine looks the same "
+        '(PersistentDataset: track_meta=True, weights_only=False). State it with meta["original_affine"].',
+        stacklevel=5,
+    )
+
+
+def loaded_affine(scan: MetaTensor) -> NDArray[np.float64] | None:
+    """The affine a scan was loaded with, to RAS mm; None when a loader did not keep it."""
+    loaded = scan.meta.get("original_affine")
+    return None if loaded is None else _to_ras(scan, loaded)
+
+
+def _to_ras(scan: MetaTensor, affine: Any) -> NDArray[np.float64]:
+    """An affine of a scan, index to RAS mm, from the space that the scan says it is in."""
+    matrix = np.asarray(torch.as_tensor(affine).cpu(), dtype=np.float64)
+    space = str(getattr(scan.meta.get("space"), "value", scan.meta.get("space", "RAS")))
+    if space not in _SIGNS:
+        raise GeometryError(
+            "the space of the affine is unknown",
+            code="unknown_space",
+            key='meta["space"]',
+            found=space,
+            expected=" or ".join(_SIGNS),
+            next_step="convert the affine to RAS mm and set meta['space'] = 'RAS'",
+        )
+    return matrix if _SIGNS[space] > 0 else np.diag([-1.0, -1.0, 1.0, 1.0]) @ matrix
+
+
+def _grid(scan: MetaTensor) -> RasGrid:
     """The tensor's grid.
 
     When nothing but reorientation came after loading, the matrix is worked out again from the loaded one: the product
     MONAI stores is the same up to the last bits, which depend on the matrix library.
     """
-    shape = tuple(label.shape[1:])
-    grid = RasGrid.of(shape, label.affine.cpu().numpy())
-    loaded = label.meta.get("original_affine")
-    operations = label.applied_operations
-    if loaded is None or not operations or any(_name(operation) not in _RESAMPLING_FREE for operation in operations):
+    shape = tuple(scan.shape[1:])
+    grid = RasGrid.of(shape, _to_ras(scan, scan.affine))
+    loaded = loaded_affine(scan)
+    if loaded is None or not only_reoriented(scan):
         return grid
-    first_shape = [int(length) for length in operations[0][TraceKeys.ORIG_SIZE]]
-    fresh = RasGrid.of(first_shape, np.asarray(torch.as_tensor(loaded).cpu()))
+    first_shape = [int(length) for length in scan.applied_operations[0][TraceKeys.ORIG_SIZE]]
+    fresh = RasGrid.of(first_shape, loaded)
     if fresh.shape == shape and grid.orientation == "RAS" and np.allclose(fresh.affine, grid.affine, rtol=0, atol=1e-6):
         return RasGrid.of(shape, fresh.affine)
     return grid
-
-
-def _stored_orientation(label: MetaTensor, grid: RasGrid) -> str:
-    loaded = label.meta.get("original_affine")
-    return grid.orientation if loaded is None else orientation_codes(np.asarray(torch.as_tensor(loaded).cpu()))
-
-
-def _name(operation: Any) -> str:
-    return str(operation[TraceKeys.CLASS_NAME]) if TraceKeys.CLASS_NAME in operation else str(operation)
-
-
-def _resampled(label: MetaTensor) -> bool:
-    """Whether the voxels were resampled; interpolation of label values is refused."""
-    resampled = False
-    for operation in label.applied_operations:
-        extra = operation.get(TraceKeys.EXTRA_INFO) or {}
-        mode = extra.get("mode") if isinstance(extra, dict) else None
-        if mode is None:
-            continue
-        modes = {str(getattr(one, "value", one)) for one in (mode if isinstance(mode, (list, tuple)) else [mode])}
-        if not modes <= _NEAREST:
-            raise LabelValueError(
-                "the label map was interpolated: values between two ids are no ids",
-                code="interpolated_labels",
-                found=f"{_name(operation)} with mode {', '.join(sorted(modes))}",
-                expected="mode nearest",
-                next_step='pass mode="nearest" for the label key',
-            )
-        resampled = True
-    return resampled
 
 
 def require_setting(condition: bool, key: str, found: Any, expected: str) -> None:

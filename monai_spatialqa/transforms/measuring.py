@@ -30,10 +30,10 @@ class Measured:
 
     Attributes:
         label: the checked input.
-        voxels: whole-number labels (C, X, Y, Z).
+        voxels: whole-number labels (C, X, Y, Z); wide unsigned types seen as signed ones of the same bits.
         table: figures per declared structure.
         status: bit codes per declared structure, int64 (N,).
-        places: row -> (channel, value) of the structures that are present.
+        places: row -> (channel, value in ``voxels``) of the structures that are present.
         unknown: ids found that are not declared.
     """
 
@@ -81,7 +81,9 @@ class StructureTransform(Transform):
         self.structures: tuple[str, ...] = self.label_map.names
         self.layout = layout
         self.ignore = tuple(int(value) for value in ignore)
-        self.segmented = None if segmented is None else tuple(self.label_map.select(list(segmented)))
+        ignored = sorted(set(self.ignore) & set(self.label_map.ids))
+        require_setting(not ignored, "ignore", ignored, "ids that are not declared")
+        self.segmented = None if segmented is None else tuple(self.label_map.select(segmented))
         self.fov_margin_voxels = fov_margin_voxels
         self.strict = strict
 
@@ -114,7 +116,7 @@ class StructureTransform(Transform):
         grid = checked.grid
         projection = None if grid.diagonal else Projection.of(grid)
         weights = None if projection is None else projection.stored_weights(grid)
-        voxels = whole_numbers(checked.voxels)
+        voxels = _exact_ids(checked.voxels)
         channels = [
             marginals_of(channel, ignore=self.ignore, boundaries=boundaries, weights=weights).reoriented(
                 grid.source_axes, grid.flipped, None if projection is None else projection.weights
@@ -142,8 +144,13 @@ class StructureTransform(Transform):
                 found=", ".join(never[:5]),
                 expected="only structures named by segmented",
             )
-        places = {rows[place]: place for place in rows if place[1] in channels[place[0]].labels}
-        return Measured(checked, voxels, table, status_codes(table, grid, checked.geometry), places, unknown)
+        places = {
+            row: (channel, _signed_value(value, voxels.dtype))
+            for (channel, value), row in rows.items()
+            if value in channels[channel].labels
+        }
+        status = status_codes(table, grid, checked.geometry)
+        return Measured(checked, _signed(voxels), table, status, places, unknown)
 
     def _tell_unknown(self, unknown: Sequence[int], checked: CheckedLabel) -> None:
         shown = ", ".join(map(str, unknown[:5])) + (" ..." if len(unknown) > 5 else "")
@@ -155,9 +162,43 @@ class StructureTransform(Transform):
                 expected=f"ids of {self.label_map.name}",
                 next_step="declare them, or pass strict=False to measure the declared ones only",
             )
-        warnings.warn(
-            f"ids outside {self.label_map.name} are not measured: {shown} (file: {checked.file})", stacklevel=4
-        )
+        where = f" (file: {checked.file})" if checked.file else ""
+        warnings.warn(f"ids outside {self.label_map.name} are not measured: {shown}{where}", stacklevel=4)
+
+
+_SIGNED = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}
+"""CUDA neither indexes nor compares the wide unsigned types; their bits as signed ones it does."""
+
+
+def _signed(voxels: Tensor) -> Tensor:
+    """A view of wide unsigned voxels as signed ones; other types as they are."""
+    return voxels.view(_SIGNED[voxels.dtype]) if voxels.dtype in _SIGNED else voxels
+
+
+def _signed_value(value: int, dtype: torch.dtype) -> int:
+    """What a label of that type reads in the view of :func:`_signed`."""
+    bits = torch.iinfo(dtype).bits if dtype in _SIGNED else 64
+    return value - 2**bits if dtype in _SIGNED and value >= 2 ** (bits - 1) else value
+
+
+def _exact_ids(voxels: Tensor) -> Tensor:
+    """Labels as whole numbers; float types must hold every id exactly.
+
+    Raises:
+        LabelValueError: see :func:`~monai_spatialqa.geometry.tensors.whole_numbers`; or ids at which neighbours merge.
+    """
+    ids = whole_numbers(voxels)
+    if voxels.is_floating_point():
+        limit, largest = int(2 / torch.finfo(voxels.dtype).eps), max(int(ids.max()), -int(ids.min()))
+        if largest >= limit:
+            raise LabelValueError(
+                "ids this large are not exact in floats: neighbours have merged",
+                code="inexact_labels",
+                found=f"{largest} in {voxels.dtype}",
+                expected=f"ids below {limit}, or an integer type",
+                next_step="load label maps with LoadImaged(dtype=None), and measure before resampling",
+            )
+    return ids
 
 
 def centroid_inside(measured: Measured) -> Tensor:
@@ -172,27 +213,39 @@ def centroid_inside(measured: Measured) -> Tensor:
     for axis, source in enumerate(grid.source_axes):
         index = table.centroid_voxel[axis][rows]
         stored[source] = grid.stored_shape[source] - 1 - index if grid.flipped[axis] else index
-    channel = torch.tensor([measured.places[row][0] for row in rows], device=voxels.device)
-    signed = torch.tensor([_as_int64(measured.places[row][1]) for row in rows], device=voxels.device)
+    channel, value = torch.tensor([measured.places[row] for row in rows], device=voxels.device).unbind(1)
     found = voxels[channel, stored[0], stored[1], stored[2]].to(torch.int64)
-    inside[rows] = (found == signed).to(torch.int64)
+    inside[rows] = (found == value).to(torch.int64)
     return inside
 
 
 def overlap_voxels(measured: Measured, rows: Sequence[tuple[int, int]]) -> Tensor:
     """Voxels that belong to both structures of each pair, int64 (P,); -1 where one of them is not there."""
-    counts = torch.full((len(rows),), -1, dtype=torch.int64, device=measured.voxels.device)
+    voxels, places = measured.voxels, measured.places
+    both_there = [first in places and second in places for first, second in rows]
+    counts = torch.tensor([0 if there else -1 for there in both_there], dtype=torch.int64, device=voxels.device)
+    if len(voxels) == 1:
+        return counts
+    boxes = _stored_boxes(measured)
     for at, (first, second) in enumerate(rows):
-        if first in measured.places and second in measured.places:
-            (one, a), (other, b) = measured.places[first], measured.places[second]
-            if one == other:
-                counts[at] = 0
-            else:
-                both = (measured.voxels[one] == a) & (measured.voxels[other] == b)
-                counts[at] = torch.count_nonzero(both)
+        if not both_there[at] or places[first][0] == places[second][0]:
+            continue
+        common = [slice(max(a, c), min(b, d)) for (a, b), (c, d) in zip(boxes[first], boxes[second], strict=True)]
+        if all(span.start < span.stop for span in common):
+            one, other = (voxels[places[row][0]][tuple(common)] == places[row][1] for row in (first, second))
+            counts[at] = torch.count_nonzero(one & other)
     return counts
 
 
-def _as_int64(value: int) -> int:
-    """The int64 with the same bits as an unsigned 64-bit id."""
-    return value - 2**64 if value >= 2**63 else value
+def _stored_boxes(measured: Measured) -> dict[int, list[tuple[int, int]]]:
+    """Half-open index box of each structure that is there, along the axes of the voxels as stored."""
+    grid, table = measured.label.grid, measured.table
+    ends = torch.stack([*table.start, *table.stop]).tolist()
+    boxes: dict[int, list[tuple[int, int]]] = {}
+    for row in measured.places:
+        boxes[row] = [(0, 0)] * 3
+        for axis, source in enumerate(grid.source_axes):
+            start, stop = int(ends[axis][row]), int(ends[3 + axis][row])
+            length = grid.stored_shape[source]
+            boxes[row][source] = (length - stop, length - start) if grid.flipped[axis] else (start, stop)
+    return boxes
