@@ -6,7 +6,7 @@ thing in ``initialize`` and again in ``run`` (a mistyped ``--init_id`` skips ``i
 
     imports: ["$import monai_spatialqa"]
     initialize: ["$monai_spatialqa.workflow.check('measure')"]
-    run: ["$monai_spatialqa.workflow.run_stage('measure', monai_spatialqa.measurement.run)"]
+    run: ["$monai_spatialqa.workflow.run_stage('measure', monai_spatialqa.measurement.run_measurement)"]
     finalize: ["$monai_spatialqa.workflow.exit_nonzero_if()"]
 
 ``check`` finds the running workflow on the call stack, compares its config with the stage's pydantic model, and writes

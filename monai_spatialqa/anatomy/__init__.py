@@ -1,19 +1,20 @@
 """What a label means: structure names, sides, groups and label maps. Knows neither torch nor MONAI."""
 
 from monai_spatialqa.anatomy.label_map import LabelMap
-from monai_spatialqa.anatomy.laterality import SideConflict, find_side_conflicts
 from monai_spatialqa.anatomy.loading import load_label_map, shipped_label_maps
+from monai_spatialqa.anatomy.pairs import PairSpec, partner_rows, resolve_pairs
 from monai_spatialqa.anatomy.structure import Side, StructureInfo, fallback_name, opposite_name, side_of_name
 
 __all__ = [
     "LabelMap",
+    "PairSpec",
     "Side",
-    "SideConflict",
     "StructureInfo",
     "fallback_name",
-    "find_side_conflicts",
     "load_label_map",
     "opposite_name",
+    "partner_rows",
+    "resolve_pairs",
     "shipped_label_maps",
     "side_of_name",
 ]

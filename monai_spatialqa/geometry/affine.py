@@ -225,7 +225,7 @@ def to_world(affine: NDArray[np.float64], index: Sequence[Any]) -> tuple[Any, An
     Written as separate multiplications and additions, never as a matrix product, so that every device and library
     rounds alike.
     """
-    return tuple(  # type: ignore[return-value]
+    return tuple(
         index[0] * float(affine[row, 0])
         + index[1] * float(affine[row, 1])
         + index[2] * float(affine[row, 2])

@@ -13,7 +13,7 @@ DIRECTION_WORDS = (("left", "right"), ("posterior", "anterior"), ("inferior", "s
 
 def offsets_ras_mm(centers: Columns, first: Any, second: Any) -> Columns:
     """Vector from structure ``first[p]`` to ``second[p]``, RAS mm; three columns (P,)."""
-    return tuple(column[second] - column[first] for column in centers)  # type: ignore[return-value]
+    return tuple(column[second] - column[first] for column in centers)
 
 
 def lengths_mm(offsets: Columns) -> Any:
@@ -23,7 +23,7 @@ def lengths_mm(offsets: Columns) -> Any:
 
 def direction_signs(offsets: Columns, dead_zone_mm: float) -> tuple[Any, Any, Any]:
     """-1, 0 or 1 per world axis: 0 inside the dead zone (|offset| <= dead zone) and where the offset is NaN."""
-    return tuple((column > dead_zone_mm) * 1 - (column < -dead_zone_mm) * 1 for column in offsets)  # type: ignore[return-value]
+    return tuple((column > dead_zone_mm) * 1 - (column < -dead_zone_mm) * 1 for column in offsets)
 
 
 def direction_words(signs: Sequence[int]) -> list[str]:

@@ -21,6 +21,8 @@ BLOCK_BYTES = 1 << 20
 _INTENSITY_VALUES = 100
 """A map with more values than this whose runs are mostly single voxels is an intensity image, not labels."""
 
+_MAX_IGNORED = kernels.HASH_SIZE // 2
+
 _NEVER = np.iinfo(np.int64).max
 
 
@@ -36,7 +38,8 @@ class MarginalEncoder:
         keep_runs_bytes: keep runs for :meth:`value_at` as long as they fit into this many bytes.
 
     Raises:
-        LabelValueError: while feeding, when there are more distinct values than structures can have.
+        LabelValueError: for voxels that are no whole numbers, or too many ignored values; while feeding, when there are
+            more distinct values than structures can have.
     """
 
     def __init__(
@@ -50,6 +53,10 @@ class MarginalEncoder:
         keep_runs_bytes: int = 0,
     ) -> None:
         self.shape = (int(shape[0]), int(shape[1]), int(shape[2]))
+        # Leading axes of one voxel go to the end: the order in memory is the same, and runs become longer than a voxel.
+        leading = next((axis for axis in range(3) if self.shape[axis] > 1), 0)
+        self._axes = [*range(leading, 3), *range(leading)]
+        self._grid = (self.shape[self._axes[0]], self.shape[self._axes[1]], self.shape[self._axes[2]])
         self.dtype = np.dtype(dtype).newbyteorder("=")
         if self.dtype.kind not in "iub":
             raise LabelValueError(
@@ -57,21 +64,20 @@ class MarginalEncoder:
             )
         self._bits = np.dtype(f"u{self.dtype.itemsize}")
         self._state = np.zeros(8, np.int64)
-        self._state[kernels.ROW_END] = self.shape[0]
+        self._state[kernels.ROW_END] = self._grid[0]
         self._state[kernels.SLOT] = kernels.NO_SLOT
         self._carried = np.zeros(1, self._bits)
         self._keys = np.zeros(kernels.HASH_SIZE, np.uint64)
         self._slots = np.full(kernels.HASH_SIZE, -2, np.int32)
         self._slot_bits = np.zeros(MAX_LABELS, np.uint64)
         lowest, highest = (0, 1) if self.dtype.kind == "b" else (np.iinfo(self.dtype).min, np.iinfo(self.dtype).max)
-        for value in (0, *ignore):
-            if lowest <= value <= highest:
-                bits = np.array([value]).astype(self.dtype).view(self._bits).astype(np.uint64)[0]
-                found = kernels.find_slot(bits, self._keys, self._slots)
-                self._keys[found] = bits
-                self._slots[found] = kernels.NO_SLOT
+        for value in background_values(ignore, lowest, highest):
+            bits = np.array([value], self.dtype).view(self._bits).astype(np.uint64)[0]
+            found = kernels.find_slot(bits, self._keys, self._slots)
+            self._keys[found] = bits
+            self._slots[found] = kernels.NO_SLOT
         self._boundaries = boundaries
-        self._weights = None if weights is None else np.asarray(weights, np.int64)
+        self._weights = None if weights is None else np.asarray(weights, np.int64)[:, self._axes]
         self._runs = np.empty((1 << 14, 4), np.int64)
         self._count = 0  # runs in the buffer
         self._added = 0  # of these, already in the histograms
@@ -89,9 +95,9 @@ class MarginalEncoder:
                 new[: old.shape[0]] = old
             setattr(self, name, new)
 
-        grown("_steps0", (self.shape[0] + 1,), 0)
-        grown("_histogram1", (self.shape[1],), 0)
-        grown("_histogram2", (self.shape[2],), 0)
+        grown("_steps0", (self._grid[0] + 1,), 0)
+        grown("_histogram1", (self._grid[1],), 0)
+        grown("_histogram2", (self._grid[2],), 0)
         if self._boundaries:
             for name in ("_interior", "_dilated", "_reached"):
                 grown(name, (), 0)
@@ -104,7 +110,9 @@ class MarginalEncoder:
     def feed(self, block: NDArray) -> None:
         """Take the next voxels, a contiguous 1-D array of the declared type (either byte order)."""
         if block.dtype.newbyteorder("=") != self.dtype or block.ndim != 1:
-            raise LabelValueError("a block must be 1-D and of the declared type", found=block.dtype, expected=self.dtype)
+            raise LabelValueError(
+                "a block must be 1-D and of the declared type", found=block.dtype, expected=self.dtype
+            )
         self._scan(np.ascontiguousarray(block, dtype=self.dtype).view(self._bits), final=False)
 
     def _scan(self, block: NDArray, *, final: bool) -> None:
@@ -121,7 +129,7 @@ class MarginalEncoder:
                 self._keys,
                 self._slots,
                 self._slot_bits,
-                self.shape[0],
+                self._grid[0],
                 self._runs,
                 self._count,
             )
@@ -138,7 +146,7 @@ class MarginalEncoder:
         slot_count = int(self._state[kernels.SLOT_COUNT])
         if slot_count > self._slot_capacity:
             self._grow_slots(min(MAX_LABELS, max(slot_count, 2 * self._slot_capacity)))
-        first, stop, rows = self._added, self._count, self.shape[1]
+        first, stop, rows = self._added, self._count, self._grid[1]
         kernels.add_runs(self._runs, first, stop, rows, self._steps0, self._histogram1, self._histogram2)  # type: ignore[attr-defined]
         if self._weights is not None:
             kernels.project_runs(self._runs, first, stop, rows, self._weights, self._low, self._high)  # type: ignore[attr-defined]
@@ -155,7 +163,7 @@ class MarginalEncoder:
             self._runs = larger
 
     def _count_boundaries(self, *, final: bool) -> None:
-        rows, planes = self.shape[1], self.shape[2]
+        rows, planes = self._grid[1], self._grid[2]
         runs = self._runs[: self._count]
         # The plane of the last run may still grow; the one before it needs that plane complete.
         last = planes if final else (int(runs[-1, 0]) // rows if self._count else 0)
@@ -168,7 +176,7 @@ class MarginalEncoder:
                 runs,
                 pointer,
                 first_row,
-                self.shape[0],
+                self._grid[0],
                 rows,
                 planes,
                 self._next_plane,
@@ -191,7 +199,7 @@ class MarginalEncoder:
         if self._keep_room < 0:
             self._kept = None
             return
-        starts = runs[:, 0] * self.shape[0] + runs[:, 1]
+        starts = runs[:, 0] * self._grid[0] + runs[:, 1]
         # length and slot share one integer: slots stay below 2**13
         self._kept.append((starts, (runs[:, 2] - runs[:, 1]) << 13 | runs[:, 3]))
 
@@ -202,7 +210,7 @@ class MarginalEncoder:
             LabelValueError: when fewer or more voxels came than the shape holds, when a value is negative and not
                 ignored, or when the values look like intensities.
         """
-        voxels = self.shape[0] * self.shape[1] * self.shape[2]
+        voxels = self._grid[0] * self._grid[1] * self._grid[2]
         if self._state[kernels.BASE] != voxels:
             raise LabelValueError(
                 "the number of voxels does not fit the shape", found=int(self._state[kernels.BASE]), expected=voxels
@@ -222,20 +230,19 @@ class MarginalEncoder:
         def columns(table: NDArray[np.int64]) -> tuple[NDArray, NDArray, NDArray]:
             return table[order, 0], table[order, 1], table[order, 2]
 
-        return Marginals(
-            shape=self.shape,
+        found = Marginals(
+            shape=self._grid,
             labels=tuple(labels[slot] for slot in order),
             count=count[order],
-            index_sum=tuple((h * np.arange(h.shape[1])).sum(axis=1)[order] for h in histograms),  # type: ignore[arg-type]
-            start=tuple((h > 0).argmax(axis=1)[order].astype(np.int64) for h in histograms),  # type: ignore[arg-type]
-            stop=tuple(  # type: ignore[arg-type]
-                h.shape[1] - (h[:, ::-1] > 0).argmax(axis=1)[order].astype(np.int64) for h in histograms
-            ),
+            index_sum=tuple((h * np.arange(h.shape[1])).sum(axis=1)[order] for h in histograms),
+            start=tuple((h > 0).argmax(axis=1)[order].astype(np.int64) for h in histograms),
+            stop=tuple(h.shape[1] - (h[:, ::-1] > 0).argmax(axis=1)[order].astype(np.int64) for h in histograms),
             interior=self._interior[:slot_count][order] if self._boundaries else None,  # type: ignore[attr-defined]
             dilated=self._dilated[:slot_count][order] if self._boundaries else None,  # type: ignore[attr-defined]
             low=columns(self._low) if self._weights is not None else None,  # type: ignore[attr-defined]
             high=columns(self._high) if self._weights is not None else None,  # type: ignore[attr-defined]
         )
+        return found.reoriented([self._axes.index(axis) for axis in range(3)], [False] * 3)
 
     def value_at(self, labels: Sequence[int], positions: NDArray[np.int64]) -> list[bool] | None:
         """Whether voxel number ``positions[n]`` (memory order) belongs to ``labels[n]``; None if runs were not kept."""
@@ -254,6 +261,24 @@ class MarginalEncoder:
             )
             for label, position, n in zip(labels, positions, at, strict=True)
         ]
+
+
+def background_values(ignore: Iterable[int], lowest: int, highest: int) -> list[int]:
+    """0 and the ignored values that a type from ``lowest`` to ``highest`` can hold, ascending.
+
+    Raises:
+        LabelValueError: too many of them.
+    """
+    values = {0, *(int(value) for value in ignore if lowest <= value <= highest)}
+    if len(values) > _MAX_IGNORED:
+        raise LabelValueError(
+            "too many values to ignore",
+            key="ignore",
+            found=len(values),
+            expected=f"at most {_MAX_IGNORED}",
+            next_step="store the label map without them",
+        )
+    return sorted(values)
 
 
 def refuse_bad_labels(labels: Sequence[int], voxels: int, runs: int) -> None:

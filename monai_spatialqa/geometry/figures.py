@@ -52,7 +52,7 @@ def centroid_ras_mm(marginals: Marginals, grid: RasGrid) -> Columns:
 
 def centroid_voxel(marginals: Marginals) -> Columns:
     """Index of the voxel that holds the centroid (halves go up), RAS grid; three int64 columns (N,)."""
-    return tuple((2 * total + marginals.count) // (2 * marginals.count) for total in marginals.index_sum)  # type: ignore[return-value]
+    return tuple((2 * total + marginals.count) // (2 * marginals.count) for total in marginals.index_sum)
 
 
 def world_box(marginals: Marginals, grid: RasGrid, projection: Projection | None) -> WorldBox:
@@ -73,13 +73,13 @@ def world_box(marginals: Marginals, grid: RasGrid, projection: Projection | None
             assert marginals.high is not None
             low.append(real(marginals.low[row]) / projection.scale + (origin - half))
             high.append(real(marginals.high[row]) / projection.scale + (origin + half))
-    return WorldBox(low=tuple(low), high=tuple(high))  # type: ignore[arg-type]
+    return WorldBox(low=tuple(low), high=tuple(high))
 
 
 def box_center_ras_mm(marginals: Marginals, grid: RasGrid, world: WorldBox) -> Columns:
     """Centre of the box, RAS mm: of the index box; of the world box when the grid is sheared."""
     if grid.sheared:
-        return tuple((low + high) / 2 for low, high in zip(world.low, world.high, strict=True))  # type: ignore[return-value]
+        return tuple((low + high) / 2 for low, high in zip(world.low, world.high, strict=True))
     middle = [real(start + stop - 1) / 2 for start, stop in zip(marginals.start, marginals.stop, strict=True)]
     return to_world(grid.affine, middle)
 
@@ -87,8 +87,8 @@ def box_center_ras_mm(marginals: Marginals, grid: RasGrid, world: WorldBox) -> C
 def extent_mm(marginals: Marginals, grid: RasGrid, world: WorldBox) -> Columns:
     """Edge lengths of the box between outer voxel faces, mm: along grid axes; along world axes when sheared."""
     if grid.sheared:
-        return tuple(high - low for low, high in zip(world.low, world.high, strict=True))  # type: ignore[return-value]
-    return tuple(  # type: ignore[return-value]
+        return tuple(high - low for low, high in zip(world.low, world.high, strict=True))
+    return tuple(
         real(stop - start) * spacing
         for start, stop, spacing in zip(marginals.start, marginals.stop, grid.spacing_mm, strict=True)
     )

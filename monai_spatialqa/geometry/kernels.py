@@ -32,17 +32,17 @@ for _bit in range(64):
 
 
 @njit(nogil=True, cache=True)
-def lowest_bit(word: Any) -> int:  # pragma: no cover - compiled
+def lowest_bit(word: Any) -> Any:  # pragma: no cover - compiled
     """Position of the lowest set bit of a non-zero uint64."""
     return _BIT_OF_PRODUCT[((word & (~word + np.uint64(1))) * _DE_BRUIJN) >> np.uint64(58)]
 
 
 @njit(nogil=True, cache=True)
-def skip_equal(words: Any, first: int, pattern: Any) -> int:  # pragma: no cover - compiled
+def skip_equal(words: Any, first: int, pattern: Any) -> Any:  # pragma: no cover - compiled
     """Index of the first word from ``first`` on that differs from ``pattern``; the number of words when none does.
 
-    Eight words are compared at a time without a branch between them, which the compiler turns into vector code; unsigned
-    indices spare it the check for negative ones.
+    Eight words are compared at a time without a branch between them, which the compiler turns into vector code;
+    unsigned indices spare it the check for negative ones.
     """
     word = np.uintp(first)
     size = np.uintp(words.size)
@@ -61,7 +61,7 @@ def skip_equal(words: Any, first: int, pattern: Any) -> int:  # pragma: no cover
 
 
 @njit(nogil=True, cache=True)
-def find_slot(bits: Any, keys: Any, slots: Any) -> int:  # pragma: no cover - compiled
+def find_slot(bits: Any, keys: Any, slots: Any) -> Any:  # pragma: no cover - compiled
     """Index into the hash table where ``bits`` is or belongs; ``slots`` holds -2 where free."""
     at = np.int64((bits * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(50))
     while slots[at] != -2 and keys[at] != bits:
@@ -91,7 +91,8 @@ def scan_runs(  # pragma: no cover - compiled
         final: no block follows; the last run ends with this one.
         state: int64 vector carried between calls, see the constants above.
         carried: one-element array holding the value of the run that is open.
-        keys, slots: the hash table value -> slot; values of no structure are in it with slot -1.
+        keys: the hash table value -> slot: its values.
+        slots: its slots; values of no structure are in it with slot -1.
         slot_bits: bit pattern per slot, filled as values are met.
         row_length: voxels per row.
         runs: int64 (capacity, 4): row, start, stop (half-open, within the row), slot.
@@ -194,8 +195,8 @@ def add_runs(  # pragma: no cover - compiled
 ) -> None:
     """Add runs ``first .. stop`` to the per-structure histograms along the three axes.
 
-    ``steps0`` (slots, n0 + 1) holds the *differences* of the histogram along the contiguous axis: +1 where a run starts,
-    -1 where it stops; a cumulative sum turns it into the histogram.
+    ``steps0`` (slots, n0 + 1) holds the *differences* of the histogram along the contiguous axis: +1 where a run
+    starts, -1 where it stops; a cumulative sum turns it into the histogram.
     """
     plane = runs[first, 0] // rows_per_plane if first < stop else 0
     plane_end = (plane + 1) * rows_per_plane
@@ -289,10 +290,15 @@ def count_boundaries(  # pragma: no cover - compiled
         runs: runs sorted by row.
         pointer: ``pointer[r - first_row]`` is the first run of row ``r``; one more entry closes the last row.
         first_row: row of ``pointer[0]``.
-        row_length, rows_per_plane, planes: the grid.
-        first_plane, stop_plane: planes to count; the runs of their neighbouring planes must be present.
-        interior, dilated: int64 (slots,), added to.
-        seen_row, reached: int64 scratch (slots,), carried between calls.
+        row_length: voxels per row.
+        rows_per_plane: rows of the grid per plane.
+        planes: planes of the grid.
+        first_plane: first plane to count; the runs of its neighbouring planes must be present.
+        stop_plane: one past the last plane to count.
+        interior: int64 (slots,), added to.
+        dilated: int64 (slots,), added to.
+        seen_row: int64 scratch (slots,), carried between calls.
+        reached: int64 scratch (slots,), carried between calls.
     """
     pointers = np.empty(5, np.int64)
     ends = np.empty(5, np.int64)

@@ -34,8 +34,8 @@ MAX_LABELS = 5000
 class Marginals:
     """Exact integer facts of N structures on an index grid.
 
-    All arrays are int64 of shape (N,), row ``n`` belonging to ``labels[n]``; labels ascend. The arrays are numpy arrays,
-    or torch tensors on the device of the label map. No voxel size enters here.
+    All arrays are int64 of shape (N,), row ``n`` belonging to ``labels[n]``; labels ascend. The arrays are numpy
+    arrays, or torch tensors on the device of the label map. No voxel size enters here.
 
     Attributes:
         shape: voxels along the grid axes.
@@ -44,7 +44,8 @@ class Marginals:
         index_sum: per axis, the sum of the voxel indices.
         start: per axis, the first occupied index.
         stop: per axis, one past the last occupied index.
-        interior: voxels whose six neighbours all belong to the structure (none lies outside the grid); None if not asked.
+        interior: voxels whose six neighbours all belong to the structure (none lies outside the grid); None if not
+            asked.
         dilated: voxels of the grid that belong to the structure or share a face with it; None if not asked.
         low, high: per world axis, extremes of the integer projection over the voxel centres; None if not asked.
     """
@@ -74,7 +75,7 @@ class Marginals:
             weights: integer projection (3 world axes, 3 axes of the *new* grid), needed when ``low`` and ``high`` exist
                 and an axis is flipped, because they are taken from index 0 of the grid.
         """
-        shape = tuple(self.shape[axis] for axis in source_axes)
+        shape = (self.shape[source_axes[0]], self.shape[source_axes[1]], self.shape[source_axes[2]])
         start, stop, index_sum = [], [], []
         for axis, flip in zip(source_axes, flipped, strict=True):
             length = self.shape[axis]
@@ -87,8 +88,8 @@ class Marginals:
                 sum(row[axis] * (shape[axis] - 1) for axis in range(3) if flipped[axis])  # 0 where nothing is flipped
                 for row in weights
             ]
-            low = tuple(column + by for column, by in zip(low, shift, strict=True))  # type: ignore[assignment]
-            high = tuple(column + by for column, by in zip(high, shift, strict=True))  # type: ignore[assignment]
+            low = tuple(column + by for column, by in zip(low, shift, strict=True))
+            high = tuple(column + by for column, by in zip(high, shift, strict=True))
         return replace(
             self,
             shape=shape,

@@ -14,7 +14,7 @@ SAME_SPACING_TOLERANCE_VOXELS = 0.25
 """Corner shift allowed between two grids of one resolution: rounding, but not the half voxel of a wrong convention."""
 
 OTHER_SPACING_TOLERANCE_VOXELS = 1.0
-"""Corner shift allowed between two resolutions, in voxels of the coarser: a whole number of voxels rarely fits exactly."""
+"""Corner shift allowed between two resolutions, in voxels of the coarser: whole voxels rarely fit exactly."""
 
 
 def check_same_place(label_grid: RasGrid, image_grid: RasGrid, *, case: str | None = None, file: Any = None) -> None:
@@ -26,7 +26,8 @@ def check_same_place(label_grid: RasGrid, image_grid: RasGrid, *, case: str | No
     Args:
         label_grid: grid of the label map.
         image_grid: grid of the image.
-        case, file: for the message.
+        case: case id, for the message.
+        file: path, for the message.
 
     Raises:
         PairingError: the outer corners of the two volumes lie too far apart, or the shapes differ at one resolution.

@@ -150,7 +150,7 @@ def build_table(
         conflict[left] |= wrong
         conflict[right] |= wrong
 
-    def vector(name: str) -> Columns:
+    def triple(name: str) -> Columns:
         return columns[f"{name}0"], columns[f"{name}1"], columns[f"{name}2"]
 
     return StructureTable(
@@ -158,14 +158,14 @@ def build_table(
         volume_mm3=columns["volume_mm3"],
         band_low_mm3=columns.get("band_low_mm3"),
         band_high_mm3=columns.get("band_high_mm3"),
-        start=vector("start"),
-        stop=vector("stop"),
-        extent_mm=vector("extent_mm"),
-        center_ras_mm=vector("center_ras_mm"),
-        world_min_ras_mm=vector("world_min_ras_mm"),
-        world_max_ras_mm=vector("world_max_ras_mm"),
-        centroid_ras_mm=vector("centroid_ras_mm"),
-        centroid_voxel=vector("centroid_voxel"),
+        start=triple("start"),
+        stop=triple("stop"),
+        extent_mm=triple("extent_mm"),
+        center_ras_mm=triple("center_ras_mm"),
+        world_min_ras_mm=triple("world_min_ras_mm"),
+        world_max_ras_mm=triple("world_max_ras_mm"),
+        centroid_ras_mm=triple("centroid_ras_mm"),
+        centroid_voxel=triple("centroid_voxel"),
         faces=tuple((columns[f"face{axis}0"], columns[f"face{axis}1"]) for axis in range(3)),
         present=columns["present"],
         segmented=looked_for,

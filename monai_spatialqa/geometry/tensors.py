@@ -15,7 +15,12 @@ import torch
 from torch import Tensor
 
 from monai_spatialqa.errors import LabelValueError
-from monai_spatialqa.geometry.encoder import BLOCK_BYTES, MarginalEncoder, refuse_bad_labels
+from monai_spatialqa.geometry.encoder import (
+    BLOCK_BYTES,
+    MarginalEncoder,
+    background_values,
+    refuse_bad_labels,
+)
 from monai_spatialqa.geometry.marginals import MAX_LABELS, Marginals
 from monai_spatialqa.geometry.values import FLOAT_TOLERANCE, fractional_labels, inexact_labels
 
@@ -75,7 +80,8 @@ def marginals_of(
         raise LabelValueError("a label map has three axes", found=tuple(label.shape), expected="(X, Y, Z)")
     ids = whole_numbers(label.detach())
     # The axis with the smallest stride first: then consecutive voxels are neighbours in memory, and nothing is copied.
-    axes = sorted(range(3), key=lambda axis: (ids.stride(axis), axis))
+    # Axes of one voxel last: their stride means nothing, and runs along them would be single voxels.
+    axes = sorted(range(3), key=lambda axis: (ids.shape[axis] == 1, ids.stride(axis), axis))
     stored = ids.permute(axes[2], axes[1], axes[0])  # C order: the last axis is the contiguous one
     stored_weights = None if weights is None else [[int(row[axis]) for axis in axes] for row in weights]
     ignored = tuple(ignore)
@@ -128,8 +134,9 @@ class _TorchPass:
         self.volume = stored.view(_SIGNED[stored.dtype]) if stored.dtype in _SIGNED else stored
         self.device = stored.device
         self.shape = tuple(stored.shape)
-        limits = torch.iinfo(torch.uint8 if stored.dtype == torch.bool else stored.dtype)
-        background = [self._as_stored(value) for value in (0, *ignore) if limits.min <= value <= limits.max]
+        limits = None if stored.dtype == torch.bool else torch.iinfo(stored.dtype)
+        lowest, highest = (limits.min, limits.max) if limits else (0, 1)
+        background = [self._as_stored(value) for value in background_values(ignore, lowest, highest)]
         self.background = torch.tensor(background, device=self.device, dtype=self.volume.dtype)
         self.boundaries = boundaries
         self.weights = weights
@@ -160,7 +167,7 @@ class _TorchPass:
         at = begins.view(-1).nonzero().view(-1)
         values = rows.reshape(-1)[at]
         after = torch.cat([at[1:], at.new_tensor([rows.numel()])])
-        keep = (values[:, None] != self.background).all(dim=1)
+        keep = ~torch.isin(values, self.background)
         at, after, values = at[keep], after[keep], values[keep]
         row = torch.div(at, self.shape[2], rounding_mode="floor")
         start = at - row * self.shape[2]
@@ -222,8 +229,8 @@ class _TorchPass:
             stop=tuple(column[pick] for column in lasts),  # type: ignore[arg-type]
             interior=None if interior is None else interior[pick],
             dilated=None if dilated is None else dilated[pick],
-            low=None if self.weights is None else tuple(low[:, pick]),  # type: ignore[arg-type]
-            high=None if self.weights is None else tuple(high[:, pick]),  # type: ignore[arg-type]
+            low=None if self.weights is None else tuple(low[:, pick]),
+            high=None if self.weights is None else tuple(high[:, pick]),
         )
 
     def _boundaries(self, known: Tensor) -> tuple[Tensor, Tensor]:

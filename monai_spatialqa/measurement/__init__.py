@@ -10,9 +10,17 @@ if TYPE_CHECKING:
     from monai_spatialqa.measurement.arrays import Guarded, RecordMeasurementd
     from monai_spatialqa.measurement.options import MeasureOptions
     from monai_spatialqa.measurement.settings import MeasureSettings
-    from monai_spatialqa.measurement.stage import MeasureSummary, run
+    from monai_spatialqa.measurement.stage import MeasureSummary, run_measurement
 
-__all__ = ["Guarded", "MeasureOptions", "MeasureSettings", "MeasureSummary", "RecordMeasurementd", "measure", "run"]
+__all__ = [
+    "Guarded",
+    "MeasureOptions",
+    "MeasureSettings",
+    "MeasureSummary",
+    "RecordMeasurementd",
+    "measure",
+    "run_measurement",
+]
 
 _HOMES = {
     "Guarded": "arrays",
@@ -21,7 +29,7 @@ _HOMES = {
     "MeasureSummary": "stage",
     "RecordMeasurementd": "arrays",
     "measure": "api",
-    "run": "stage",
+    "run_measurement": "stage",
 }
 
 

@@ -32,7 +32,7 @@ JOURNAL, STRUCTURES, DISTANCES = "measurements.jsonl", "measurements.csv", "dist
 SUMMARY, SIDECAR, CARDS = "summary.json", "run.jsonl", "cards"
 
 
-def run(settings: MeasureSettings, loader: Chain | None = None) -> MeasureSummary:
+def run_measurement(settings: MeasureSettings, loader: Chain | None = None) -> MeasureSummary:
     """Measure every case of the settings; go on where an earlier run stopped.
 
     Writes into ``settings.output_dir``: ``measurements.jsonl`` (one record a case, sorted by id), ``measurements.csv``

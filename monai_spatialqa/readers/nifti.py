@@ -42,11 +42,11 @@ class NiftiReader(ImageReader):
     the header's unit. Length, checksum, units, form codes, spacing and singularity are checked; the outcome travels in
     the meta data (``spatialqa_geometry``, see :func:`~monai_spatialqa.readers.meta.geometry_meta`).
 
-    Values are stored * slope + inter where the header asks for scaling: of the smallest integer type when both are whole,
-    float32 or float64 otherwise.
+    Values are stored * slope + inter where the header asks for scaling: of the smallest integer type when both are
+    whole, float32 or float64 otherwise.
 
-    ``LoadImage`` swallows what a reader raises in ``read`` and falls back to another reader; so the refusal is raised by
-    ``get_data``.
+    ``LoadImage`` swallows what a reader raises in ``read`` and falls back to another reader; so the refusal is raised
+    by ``get_data``.
 
     Args:
         form: take this form (``"sform"`` or ``"qform"``) where the header contradicts itself, instead of refusing.

@@ -224,9 +224,9 @@ def _affine(
         return found[form], True
     if not found:
         if broken:
-            name, error = next(iter(broken.items()))
-            error.key = f"{name} ({error.key})"
-            raise error
+            name, refusal = next(iter(broken.items()))
+            refusal.key = f"{name} ({refusal.key})"
+            raise refusal
         if (spacing < 0).any():
             raise _bad_spacing(header)
         notes.append("neither form has a code: orientation unknown")
@@ -275,9 +275,7 @@ def _sform(header: Any, to_mm: float) -> NDArray[np.float64]:
     return matrix
 
 
-def _qform(
-    header: Any, spacing: NDArray[np.float64], to_mm: float, notes: list[str]
-) -> NDArray[np.float64] | None:
+def _qform(header: Any, spacing: NDArray[np.float64], to_mm: float, notes: list[str]) -> NDArray[np.float64] | None:
     quaternion = np.array([float(header[name]) for name in ("quatern_b", "quatern_c", "quatern_d")])
     offset = np.array([float(header[name]) for name in ("qoffset_x", "qoffset_y", "qoffset_z")])
     matrix = np.full((4, 4), np.nan)
@@ -305,6 +303,7 @@ def _compare(
     """Hold two descriptions of one grid against each other, by how far they move its corners."""
     shift = np.abs(np.linalg.inv(first) @ (second - first) @ grid_corners(shape))[:3].max()
     if shift > NOTED_SHIFT_VOXELS:
+
         def rows(matrix: NDArray[np.float64]) -> list[list[float]]:
             return [[round(float(value), 4) for value in row] for row in matrix[:3]]
 

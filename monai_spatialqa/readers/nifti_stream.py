@@ -10,13 +10,13 @@ import queue
 import threading
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any
+from typing import IO, Any, cast
 
 import numpy as np
-from isal import igzip, isal_zlib
+from isal import igzip, igzip_lib
 from numpy.typing import NDArray
 
 from monai_spatialqa.errors import FileReadError, SpatialQAError
@@ -26,14 +26,19 @@ GZIP_MAGIC = b"\x1f\x8b"
 
 BLOCK_BYTES = 1 << 20
 
-_CORRUPT = (EOFError, zlib.error, isal_zlib.error, igzip.BadGzipFile, OSError)
+_CORRUPT: tuple[type[Exception], ...] = (
+    EOFError,
+    zlib.error,
+    cast(type[Exception], igzip_lib.IsalError),  # its stub calls it an instance
+    OSError,  # BadGzipFile is one
+)
 
 
 class NiftiStream:
     """An open NIfTI file whose voxels are read once, in stored order.
 
-    Use as a context manager. The header is read and judged on entry; :meth:`blocks` or :meth:`read_all` then deliver the
-    stored values and, at the end, verify that the file holds exactly the voxels its header announces and that the
+    Use as a context manager. The header is read and judged on entry; :meth:`blocks` or :meth:`read_all` then deliver
+    the stored values and, at the end, verify that the file holds exactly the voxels its header announces and that the
     checksum fits.
 
     Args:
@@ -91,7 +96,7 @@ class NiftiStream:
         magic = plain.read(2)
         plain.seek(0)
         if magic == GZIP_MAGIC:
-            return self._stack.enter_context(igzip.IGzipFile(fileobj=plain, mode="rb"))
+            return cast(IO[bytes], self._stack.enter_context(closing(igzip.IGzipFile(fileobj=plain, mode="rb"))))
         return plain
 
     def _image_beside(self) -> Path:
@@ -171,7 +176,7 @@ class NiftiStream:
         """All stored values, 1-D in stored (Fortran) order, native byte order, in one new array."""
         dtype = self.geometry.dtype
         values = np.empty(self.geometry.data_bytes // dtype.itemsize, dtype.newbyteorder("="))
-        view = memoryview(values).cast("B")
+        view = values.data.cast("B")
         for at in range(0, len(view), BLOCK_BYTES):
             self._fill(view[at : at + BLOCK_BYTES], at)
         self._finish()
@@ -193,7 +198,7 @@ class NiftiStream:
         total = self.geometry.data_bytes
         for number, at in enumerate(range(0, total, size)):
             buffer = ring[number % buffers][: min(size, total - at)]
-            self._fill(memoryview(buffer), at)
+            self._fill(buffer.data, at)
             yield buffer.view(self.geometry.dtype)
         self._finish()
 

@@ -87,7 +87,7 @@ def check_scan(scan: Any) -> CheckedLabel:
             file=file,
             found=", ".join(operation_name(operation) for operation in scan.pending_operations),
             expected="none",
-            next_step="put ApplyPendingd(keys) before this transform, or set lazy=False",
+            next_step="run this transform inside the same Compose, which applies them first, or set lazy=False",
         )
     if scan.ndim != 4:
         raise LabelValueError(
@@ -108,7 +108,7 @@ def check_scan(scan: Any) -> CheckedLabel:
     except GeometryError as error:
         raise error.with_context(file=file) from None
     return CheckedLabel(
-        voxels=scan.as_tensor(),
+        voxels=scan.as_tensor().detach(),
         grid=grid,
         geometry=geometry,
         notes=notes,

@@ -38,7 +38,8 @@ SHARED = {
     "errors": set(),
     "execution": {"errors", "records"},
     "progress": {"errors", "records"},
-    "workflow": {"errors", "records"},
+    "settings": {"errors"},
+    "workflow": {"errors", "records", "settings"},
 }
 
 # (who, whom): why. Kept short on purpose: what two rooms of a floor need belongs a floor below.

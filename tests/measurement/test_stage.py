@@ -215,8 +215,8 @@ def test_a_killed_run_goes_on_where_it_was(write_nifti: Any, tmp_path: Path, bun
 _RUN = """
 import sys
 from pathlib import Path
-from monai_spatialqa.measurement import MeasureSettings, run
-run(MeasureSettings(labels="seg/*.nii.gz", output_dir=sys.argv[2], progress=False))
+from monai_spatialqa.measurement import MeasureSettings, run_measurement
+run_measurement(MeasureSettings(labels="seg/*.nii.gz", output_dir=sys.argv[2], progress=False))
 """
 
 
