@@ -179,3 +179,9 @@ def test_br_204_a_windows_path_reaches_the_loader_unchanged(tmp_path: Path, monk
     while inner.__cause__ is not None:
         inner = inner.__cause__
     assert given in str(inner)
+
+
+def test_br_075_two_spacing_values_for_three_axes_are_refused(case: Path) -> None:
+    told = refusal(label_map={1: "block"}, spacing_mm=[1.0, 2.0])
+    assert "spacing_mm" in told
+    assert "[1.0, 2.0]" in told
