@@ -14,7 +14,7 @@ SAME_SPACING_TOLERANCE_VOXELS = 0.25
 """Corner shift allowed between two grids of one resolution: rounding, but not the half voxel of a wrong convention."""
 
 OTHER_SPACING_TOLERANCE_VOXELS = 1.0
-"""Corner shift allowed between two resolutions, in voxels of the coarser: whole voxels rarely fit exactly."""
+"""Corner shift allowed between two resolutions along each axis, in voxels of the coarser: few divide without a rest."""
 
 
 def check_same_place(label_grid: RasGrid, image_grid: RasGrid, *, case: str | None = None, file: Any = None) -> None:
@@ -32,16 +32,20 @@ def check_same_place(label_grid: RasGrid, image_grid: RasGrid, *, case: str | No
     Raises:
         PairingError: the outer corners of the two volumes lie too far apart, or the shapes differ at one resolution.
     """
-    shift_mm = float(np.linalg.norm(_outer_corners(label_grid) - _outer_corners(image_grid), axis=0).max())
+    moved = _outer_corners(label_grid) - _outer_corners(image_grid)
+    shift_mm = float(np.linalg.norm(moved, axis=0).max())
     spacings = np.array([label_grid.spacing_mm, image_grid.spacing_mm])
     same_spacing = bool(np.allclose(spacings[0], spacings[1], rtol=0.01))
-    tolerance_mm = (
-        SAME_SPACING_TOLERANCE_VOXELS * float(spacings.min())
-        if same_spacing
-        else OTHER_SPACING_TOLERANCE_VOXELS * float(spacings.max())
-    )
     same_shape = label_grid.shape == image_grid.shape
-    if shift_mm > tolerance_mm or (same_spacing and not same_shape):
+    if same_spacing:
+        limit_mm = SAME_SPACING_TOLERANCE_VOXELS * float(spacings.min())
+        fits, expected = shift_mm <= limit_mm and same_shape, f"outer corners within {limit_mm:.3f} mm"
+    else:
+        limits_mm = OTHER_SPACING_TOLERANCE_VOXELS * spacings.max(axis=0)
+        along_axes = np.linalg.inv(label_grid.affine[:3, :3] / spacings[0]) @ moved
+        fits = bool((np.abs(along_axes) <= limits_mm[:, None]).all())
+        expected = f"outer corners within {', '.join(f'{limit:.3f}' for limit in limits_mm)} mm along the grid's axes"
+    if not fits:
         raise PairingError(
             "the label map and its image do not cover the same place",
             code="other_place" if same_shape else "other_extent",
@@ -49,7 +53,7 @@ def check_same_place(label_grid: RasGrid, image_grid: RasGrid, *, case: str | No
             file=file,
             found=f"label {label_grid.shape} and image {image_grid.shape} voxels (RAS), "
             f"largest corner shift {shift_mm:.3f} mm",
-            expected=f"outer corners within {tolerance_mm:.3f} mm",
+            expected=expected,
             next_step="use the image that the label map was drawn on, or measure without an image",
         )
 

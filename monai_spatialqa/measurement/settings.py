@@ -27,8 +27,11 @@ class MeasureSettings(BaseModel):
         None, description="which pairs: all, among: [names or groups], or a list of pairs"
     )
     distance_kind: CenterKind = Field("box_center", description="box_center (the SpatialMed paper) or centroid")
-    spacing_mm: tuple[float, float, float] | None = Field(
-        None, description="resample to this spacing first (nearest neighbour); null measures the native grid"
+    spacing_mm: list[float] | None = Field(
+        None,
+        min_length=3,
+        max_length=3,
+        description="resample to this spacing first (nearest neighbour); null measures the native grid",
     )
     ignore: list[int] = Field(default_factory=list, description="values that are no structure besides 0")
     segmented: list[str] | None = Field(None, description="structures or groups that were looked for; null: all")
@@ -90,7 +93,7 @@ class MeasureSettings(BaseModel):
             form=self.form,
             fov_margin_voxels=self.fov_margin_voxels,
             strict=self.strict,
-            spacing_mm=self.spacing_mm,
+            spacing_mm=None if self.spacing_mm is None else tuple(self.spacing_mm),  # type: ignore[arg-type]
         )
 
     @property

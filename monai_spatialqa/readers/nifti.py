@@ -78,6 +78,14 @@ class NiftiReader(ImageReader):
                 return _Loaded(path, stream.geometry, stream.read_all())
         except SpatialQAError as error:
             return _Loaded(path, refusal=error.with_context(file=path))
+        except MemoryError:
+            refusal = FileReadError(
+                "the voxels do not fit into memory",
+                code="too_large",
+                file=path,
+                next_step="measure the file with sqa.measure, which does not hold them",
+            )
+            return _Loaded(path, refusal=refusal)
 
     def get_data(self, img: _Loaded) -> tuple[Tensor, dict[str, Any]]:  # type: ignore[override]
         """The voxels as a tensor in the file's memory order, and the meta data.

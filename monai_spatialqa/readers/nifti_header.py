@@ -171,8 +171,14 @@ def _shape(header: Any) -> tuple[tuple[int, int, int], int]:
 def _dtype(header: Any) -> np.dtype:
     try:
         dtype = header.get_data_dtype()
-    except nib.spatialimages.HeaderDataError as error:
-        raise FileReadError("the data type is unknown", key="datatype", found=int(header["datatype"])) from error
+    except (nib.spatialimages.HeaderDataError, KeyError):
+        raise FileReadError(
+            "the data type is unknown",
+            code="unsupported_dtype",
+            key="datatype",
+            found=int(header["datatype"]),
+            expected="a code of the NIfTI standard",
+        ) from None
     if dtype.kind not in "iuf" or dtype.itemsize > 8:
         kind = "RGB" if dtype.kind == "V" else str(dtype)
         raise FileReadError(
@@ -270,7 +276,8 @@ def _bad_spacing(header: Any) -> GeometryError:
 def _sform(header: Any, to_mm: float) -> NDArray[np.float64]:
     matrix = np.eye(4)
     for row, name in enumerate(("srow_x", "srow_y", "srow_z")):
-        matrix[row] = np.asarray(header[name], np.float64)
+        with np.errstate(invalid="ignore"):  # some kinds of NaN warn when they are converted
+            matrix[row] = np.asarray(header[name], np.float64)
     matrix[:3] *= to_mm
     return matrix
 

@@ -6,6 +6,7 @@ some). No voxel is interpreted.
 
 from __future__ import annotations
 
+import io
 import queue
 import threading
 import zlib
@@ -25,6 +26,9 @@ from monai_spatialqa.readers.nifti_header import HEADER_BYTES, Form, NiftiGeomet
 GZIP_MAGIC = b"\x1f\x8b"
 
 BLOCK_BYTES = 1 << 20
+
+_LARGEST_RATIO = 1032
+"""What deflate can shrink at most: a compressed file times this is the most it can hold."""
 
 _CORRUPT: tuple[type[Exception], ...] = (
     EOFError,
@@ -72,6 +76,7 @@ class NiftiStream:
                 self._data_path = self._image_beside()
                 stream, consumed = self._open(self._data_path), 0
             self._data = stream
+            self._refuse_too_small()
             self._skip(self.geometry.data_offset, consumed, raw)
         except BaseException:
             self._stack.close()
@@ -112,6 +117,13 @@ class NiftiStream:
             expected=" or ".join(str(candidate) for candidate in candidates),
             next_step="put the .img file beside its .hdr",
         )
+
+    def _refuse_too_small(self) -> None:
+        """Refuse a file that cannot hold its voxels, before memory is taken for them."""
+        plain = isinstance(self._data, io.BufferedReader)
+        most = self._data_path.stat().st_size * (1 if plain else _LARGEST_RATIO)
+        if most < self.geometry.data_bytes:
+            raise self._cut_short(max(0, most - self.geometry.data_offset) if plain else None)
 
     def _skip(self, offset: int, consumed: int, raw: bytes) -> None:
         """Advance to the first voxel; what was read behind it while looking at the header is kept."""

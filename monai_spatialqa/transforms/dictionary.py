@@ -132,7 +132,7 @@ class ValidateGeometryd(MapTransform):
             raise SettingsError(
                 "there is no reference of this key",
                 key="reference_key",
-                found=", ".join(map(str, data)),
+                found=", ".join(sorted(map(str, data))),
                 expected=self.reference_key,
             )
         try:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from monai_spatialqa.geometry.affine import RasGrid
 from monai_spatialqa.geometry.distances import direction_signs, lengths_mm, offsets_ras_mm
 from monai_spatialqa.geometry.marginals import Columns, stacked
@@ -90,6 +92,20 @@ def centers(table: StructureTable, kind: str) -> Columns:
     return table.center_ras_mm if kind == "box_center" else table.centroid_ras_mm
 
 
+def _ends(rows: Sequence[tuple[int, int]], like: Any) -> tuple[Any, Any]:
+    """Row numbers of the first and of the second structure of each pair, int64 (P,), beside the column ``like``.
+
+    Arrays, not lists: torch takes milliseconds to index with a list of thousands.
+    """
+    both = np.array(rows, dtype=np.int64).reshape(-1, 2)
+    if hasattr(like, "astype"):
+        return both[:, 0], both[:, 1]
+    import torch
+
+    moved = torch.from_numpy(both).to(like.device)
+    return moved[:, 0], moved[:, 1]
+
+
 def distance_fields(
     table: StructureTable,
     status: Any,
@@ -103,14 +119,13 @@ def distance_fields(
 
     A status is that of both structures together. A length needs no orientation; the end points do.
     """
-    first, second = [a for a, _ in rows], [b for _, b in rows]
+    first, second = _ends(rows, status)
     points = centers(table, kind)
     ends = [stacked([column[index] for column in points]) for index in (first, second)]
-    numbers = (table.segmented | True).cumsum(0) - 1  # 0 .. N-1 on the device of the table
     return {
         f"{name}_mm": lengths_mm(offsets_ras_mm(points, first, second)),
         f"{name}_points_ras_mm": stacked(ends, axis=1) + (0.0 if orientation_known else float("nan")),
-        f"{name}_rows": stacked([numbers[first], numbers[second]]),
+        f"{name}_rows": stacked([first, second]),
         f"{name}_status": status[first] | status[second],
     }
 
@@ -128,7 +143,7 @@ def direction_fields(
     The offset runs from the first structure's box centre to the second's; ``direction`` is its sign per world axis, 0
     within the dead zone. Both are empty of meaning (NaN, 0) where the orientation is unknown.
     """
-    first, second = [a for a, _ in rows], [b for _, b in rows]
+    first, second = _ends(rows, status)
     unknown = 0.0 if orientation_known else float("nan")
     offsets: Columns = tuple(column + unknown for column in offsets_ras_mm(table.center_ras_mm, first, second))
     return {
