@@ -7,12 +7,13 @@ are never kept.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from monai_spatialqa.errors import LabelValueError
-from monai_spatialqa.geometry import kernels
+from monai_spatialqa.geometry import boundaries, kernels
 from monai_spatialqa.geometry.marginals import MAX_LABELS, Marginals
 
 BLOCK_BYTES = 1 << 20
@@ -42,6 +43,16 @@ class MarginalEncoder:
             more distinct values than structures can have.
     """
 
+    # One row per slot; they grow together, see _grow_slots.
+    _steps0: NDArray
+    _histogram1: NDArray
+    _histogram2: NDArray
+    _interior: NDArray[np.int64]
+    _dilated: NDArray[np.int64]
+    _spans: NDArray
+    _low: NDArray[np.int64]
+    _high: NDArray[np.int64]
+
     def __init__(
         self,
         shape: Sequence[int],
@@ -68,7 +79,7 @@ class MarginalEncoder:
         self._state[kernels.SLOT] = kernels.NO_SLOT
         self._carried = np.zeros(1, self._bits)
         self._keys = np.zeros(kernels.HASH_SIZE, np.uint64)
-        self._slots = np.full(kernels.HASH_SIZE, -2, np.int32)
+        self._slots = np.full(kernels.HASH_SIZE, kernels.FREE, np.int32)
         self._slot_bits = np.zeros(MAX_LABELS, np.uint64)
         lowest, highest = (0, 1) if self.dtype.kind == "b" else (np.iinfo(self.dtype).min, np.iinfo(self.dtype).max)
         for value in background_values(ignore, lowest, highest):
@@ -78,30 +89,33 @@ class MarginalEncoder:
             self._slots[found] = kernels.NO_SLOT
         self._boundaries = boundaries
         self._weights = None if weights is None else np.asarray(weights, np.int64)[:, self._axes]
-        self._runs = np.empty((1 << 14, 4), np.int64)
+        # No row, position or entry of a histogram exceeds the largest face of the grid; half the bytes, half the cache.
+        largest_face = max(self._grid[a] * self._grid[b] for a, b in ((0, 1), (0, 2), (1, 2)))
+        self._kind = np.dtype(np.int32 if largest_face <= np.iinfo(np.int32).max else np.int64)
+        self._runs = np.empty((1 << 14, 4), self._kind)
         self._count = 0  # runs in the buffer
         self._added = 0  # of these, already in the histograms
         self._next_plane = 0  # first plane whose boundaries are not counted yet
         self._grow_slots(128)
-        self._kept: list[tuple[NDArray[np.int64], NDArray[np.int64]]] | None = [] if keep_runs_bytes else None
+        self._kept: list[NDArray] | None = [] if keep_runs_bytes else None
         self._keep_room = keep_runs_bytes
         self._run_total = 0
 
     def _grow_slots(self, capacity: int) -> None:
-        def grown(name: str, width: tuple[int, ...], fill: int) -> None:
-            new = np.full((capacity, *width), fill, np.int64)
+        def grown(name: str, width: tuple[int, ...], fill: int, kind: DTypeLike = np.int64) -> None:
+            new = np.full((capacity, *width), fill, kind)
             old = getattr(self, name, None)
             if old is not None:
                 new[: old.shape[0]] = old
             setattr(self, name, new)
 
-        grown("_steps0", (self._grid[0] + 1,), 0)
-        grown("_histogram1", (self._grid[1],), 0)
-        grown("_histogram2", (self._grid[2],), 0)
+        grown("_steps0", (self._grid[0] + 1,), 0, self._kind)
+        grown("_histogram1", (self._grid[1],), 0, self._kind)
+        grown("_histogram2", (self._grid[2],), 0, self._kind)
         if self._boundaries:
-            for name in ("_interior", "_dilated", "_reached"):
-                grown(name, (), 0)
-            grown("_seen_row", (), -1)
+            grown("_interior", (), 0)
+            grown("_dilated", (), 0)
+            grown("_spans", (boundaries.SPAN_COLUMNS,), -1, self._kind)
         if self._weights is not None:
             grown("_low", (3,), _NEVER)
             grown("_high", (3,), -_NEVER)
@@ -113,17 +127,14 @@ class MarginalEncoder:
             raise LabelValueError(
                 "a block must be 1-D and of the declared type", found=block.dtype, expected=self.dtype
             )
-        self._scan(np.ascontiguousarray(block, dtype=self.dtype).view(self._bits), final=False)
+        self._scan(np.ascontiguousarray(block, dtype=self.dtype).view(self._bits))
+        self._state[kernels.BASE] += block.size
 
-    def _scan(self, block: NDArray, *, final: bool) -> None:
-        lanes = 8 // self._bits.itemsize
-        words = block[: block.size // lanes * lanes].view(np.uint64)
+    def _scan(self, block: NDArray) -> None:
         self._state[kernels.AT] = 0
         while True:
             self._count = kernels.scan_runs(
                 block,
-                words,
-                final,
                 self._state,
                 self._carried,
                 self._keys,
@@ -139,7 +150,6 @@ class MarginalEncoder:
             if not stopped:
                 break
             self._absorb()
-        self._state[kernels.BASE] += block.size
 
     def _absorb(self, *, final: bool = False) -> None:
         """Move what is in the run buffer into the totals, and keep only the runs that a later plane still needs."""
@@ -147,9 +157,9 @@ class MarginalEncoder:
         if slot_count > self._slot_capacity:
             self._grow_slots(min(MAX_LABELS, max(slot_count, 2 * self._slot_capacity)))
         first, stop, rows = self._added, self._count, self._grid[1]
-        kernels.add_runs(self._runs, first, stop, rows, self._steps0, self._histogram1, self._histogram2)  # type: ignore[attr-defined]
+        kernels.add_runs(self._runs, first, stop, rows, self._steps0, self._histogram1, self._histogram2)
         if self._weights is not None:
-            kernels.project_runs(self._runs, first, stop, rows, self._weights, self._low, self._high)  # type: ignore[attr-defined]
+            kernels.project_runs(self._runs, first, stop, rows, self._weights, self._low, self._high)
         self._run_total += stop - first
         self._keep(self._runs[first:stop])
         self._added = stop
@@ -158,7 +168,7 @@ class MarginalEncoder:
         else:
             self._count = self._added = 0
         if self._count > self._runs.shape[0] // 2:
-            larger = np.empty((2 * self._runs.shape[0], 4), np.int64)
+            larger = np.empty((2 * self._runs.shape[0], 4), self._kind)
             larger[: self._count] = self._runs[: self._count]
             self._runs = larger
 
@@ -171,8 +181,9 @@ class MarginalEncoder:
         if stop_plane > self._next_plane:
             first_row = max(0, self._next_plane - 1) * rows
             stop_row = min(planes, stop_plane + 1) * rows
-            pointer = np.searchsorted(runs[:, 0], np.arange(first_row, stop_row + 1))
-            kernels.count_boundaries(
+            pointer = np.empty(stop_row + 1 - first_row, np.int64)
+            boundaries.first_runs(runs, first_row, pointer)
+            boundaries.count_boundaries(
                 runs,
                 pointer,
                 first_row,
@@ -181,10 +192,9 @@ class MarginalEncoder:
                 planes,
                 self._next_plane,
                 stop_plane,
-                self._interior,  # type: ignore[attr-defined]
-                self._dilated,  # type: ignore[attr-defined]
-                self._seen_row,  # type: ignore[attr-defined]
-                self._reached,  # type: ignore[attr-defined]
+                self._interior,
+                self._dilated,
+                self._spans,
             )
             self._next_plane = stop_plane
         keep_from = int(np.searchsorted(runs[:, 0], (self._next_plane - 1) * rows))
@@ -192,16 +202,14 @@ class MarginalEncoder:
         self._runs[:kept] = runs[keep_from:].copy()
         self._count = self._added = kept
 
-    def _keep(self, runs: NDArray[np.int64]) -> None:
+    def _keep(self, runs: NDArray) -> None:
         if self._kept is None or not len(runs):
             return
-        self._keep_room -= 16 * len(runs)
+        self._keep_room -= runs.nbytes
         if self._keep_room < 0:
             self._kept = None
             return
-        starts = runs[:, 0] * self._grid[0] + runs[:, 1]
-        # length and slot share one integer: slots stay below 2**13
-        self._kept.append((starts, (runs[:, 2] - runs[:, 1]) << 13 | runs[:, 3]))
+        self._kept.append(runs.copy())
 
     def result(self) -> Marginals:
         """Close the stream.
@@ -215,14 +223,15 @@ class MarginalEncoder:
             raise LabelValueError(
                 "the number of voxels does not fit the shape", found=int(self._state[kernels.BASE]), expected=voxels
             )
-        self._scan(np.empty(0, self._bits), final=True)
+        self._scan(np.zeros(1, self._bits))  # a background voxel behind the last one closes the open run
         self._absorb(final=True)
         slot_count = int(self._state[kernels.SLOT_COUNT])
         values = self._slot_bits[:slot_count].astype(self._bits).view(self.dtype)
         labels = [int(value) for value in values]
-        histogram0 = np.cumsum(self._steps0[:slot_count, :-1], axis=1)  # type: ignore[attr-defined]
-        histograms = (histogram0, self._histogram1[:slot_count], self._histogram2[:slot_count])  # type: ignore[attr-defined]
-        count = histograms[2].sum(axis=1)
+        histogram0 = np.cumsum(self._steps0[:slot_count, :-1], axis=1, dtype=self._kind)
+        histograms: tuple[Any, ...] = (histogram0, self._histogram1[:slot_count], self._histogram2[:slot_count])
+        occupied = [histogram > 0 for histogram in histograms]
+        count = histograms[2].sum(axis=1, dtype=np.int64)
         refuse_bad_labels(labels, int(count.sum()), self._run_total)
         order = sorted(range(slot_count), key=labels.__getitem__)
         self._slot_of_label = {labels[slot]: slot for slot in order}
@@ -234,13 +243,13 @@ class MarginalEncoder:
             shape=self._grid,
             labels=tuple(labels[slot] for slot in order),
             count=count[order],
-            index_sum=tuple((h * np.arange(h.shape[1])).sum(axis=1)[order] for h in histograms),
-            start=tuple((h > 0).argmax(axis=1)[order].astype(np.int64) for h in histograms),
-            stop=tuple(h.shape[1] - (h[:, ::-1] > 0).argmax(axis=1)[order].astype(np.int64) for h in histograms),
-            interior=self._interior[:slot_count][order] if self._boundaries else None,  # type: ignore[attr-defined]
-            dilated=self._dilated[:slot_count][order] if self._boundaries else None,  # type: ignore[attr-defined]
-            low=columns(self._low) if self._weights is not None else None,  # type: ignore[attr-defined]
-            high=columns(self._high) if self._weights is not None else None,  # type: ignore[attr-defined]
+            index_sum=tuple((h @ np.arange(h.shape[1], dtype=np.int64))[order] for h in histograms),
+            start=tuple(o.argmax(axis=1)[order].astype(np.int64) for o in occupied),
+            stop=tuple(o.shape[1] - o[:, ::-1].argmax(axis=1)[order].astype(np.int64) for o in occupied),
+            interior=self._interior[:slot_count][order] if self._boundaries else None,
+            dilated=self._dilated[:slot_count][order] if self._boundaries else None,
+            low=columns(self._low) if self._weights is not None else None,
+            high=columns(self._high) if self._weights is not None else None,
         )
         return found.reoriented([self._axes.index(axis) for axis in range(3)], [False] * 3)
 
@@ -248,19 +257,13 @@ class MarginalEncoder:
         """Whether voxel number ``positions[n]`` (memory order) belongs to ``labels[n]``; None if runs were not kept."""
         if self._kept is None:
             return None
-        if not self._kept:
-            return [False] * len(labels)
-        starts = np.concatenate([start for start, _ in self._kept])
-        packed = np.concatenate([rest for _, rest in self._kept])
-        at = np.searchsorted(starts, positions, side="right") - 1
-        return [
-            bool(
-                n >= 0
-                and position < starts[n] + (packed[n] >> 13)
-                and (packed[n] & 0x1FFF) == self._slot_of_label.get(label, -1)
-            )
-            for label, position, n in zip(labels, positions, at, strict=True)
-        ]
+        slots = np.array([self._slot_of_label.get(label, kernels.NO_SLOT) for label in labels])
+        found = np.zeros(len(labels), bool)
+        for row, start, stop, slot in (runs.T for runs in self._kept):
+            first = row.astype(np.int64) * self._grid[0] + start
+            at = np.searchsorted(first, positions, side="right") - 1
+            found |= (at >= 0) & (positions - first[at] < (stop - start)[at]) & (slot[at] == slots)
+        return [bool(answer) for answer in found]
 
 
 def background_values(ignore: Iterable[int], lowest: int, highest: int) -> list[int]:

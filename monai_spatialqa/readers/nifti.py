@@ -71,8 +71,14 @@ class NiftiReader(ImageReader):
         names = ensure_tuple(data)
         path = Path(str(names[0]))
         if len(names) != 1:
-            error = FileReadError("one file is one volume", found=f"{len(names)} files", expected="1 file")
-            return _Loaded(path, refusal=error.with_context(file=path))
+            refusal: SpatialQAError = FileReadError(
+                "one file is one volume",
+                file=path,
+                found=f"{len(names)} files",
+                expected="1 file",
+                next_step="load the files one by one",
+            )
+            return _Loaded(path, refusal=refusal)
         try:
             with NiftiStream(path, form=self.form) as stream:
                 return _Loaded(path, stream.geometry, stream.read_all())
@@ -83,6 +89,8 @@ class NiftiReader(ImageReader):
                 "the voxels do not fit into memory",
                 code="too_large",
                 file=path,
+                found="out of memory",
+                expected="memory for all voxels",
                 next_step="measure the file with sqa.measure, which does not hold them",
             )
             return _Loaded(path, refusal=refusal)

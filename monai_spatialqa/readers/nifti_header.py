@@ -38,6 +38,8 @@ QUIET_SHIFT_VOXELS, NOTED_SHIFT_VOXELS = 0.1, 0.5
 QUATERNION_EXCESS = 1e-5
 """Squares of a quaternion may sum to this much over 1 through rounding."""
 
+_EXPORT_AGAIN = "export the file again from its source"
+
 Form = Literal["sform", "qform"]
 
 _MM_PER_UNIT = {0: 1.0, 1: 1000.0, 2: 1.0, 3: 0.001}
@@ -107,7 +109,14 @@ def parse_header(raw: bytes, file: Any, *, form: Form | None = None) -> NiftiGeo
         slope, inter = _scaling(header)
         offset = float(header["vox_offset"])
         if not math.isfinite(offset) or offset < 0:
-            raise FileReadError("the offset of the voxel data is impossible", key="vox_offset", found=offset)
+            raise FileReadError(
+                "the offset of the voxel data is impossible",
+                code="bad_header",
+                key="vox_offset",
+                found=offset,
+                expected="0 or more bytes",
+                next_step=_EXPORT_AGAIN,
+            )
         affine, known = _affine(header, shape, form, notes)
         return NiftiGeometry(
             shape=shape,
@@ -132,7 +141,13 @@ def _nibabel_header(raw: bytes) -> tuple[Any, bool]:
             if int.from_bytes(raw[:4], "little" if endianness == "<" else "big") != size:
                 continue
             if len(raw) < size:
-                raise FileReadError("the header is cut short", code="truncated_file", found=f"{len(raw)} bytes")
+                raise FileReadError(
+                    "the header is cut short: the file is truncated",
+                    code="truncated_file",
+                    found=f"{len(raw)} bytes",
+                    expected=f"{size} bytes of header",
+                    next_step="copy the file again from its source",
+                )
             header = kind(raw[:size], endianness, check=False)
             magic = bytes(header["magic"].tobytes())[:3]
             if magic in (b"n+1", b"n+2"):
@@ -160,10 +175,22 @@ def _shape(header: Any) -> tuple[tuple[int, int, int], int]:
     dims = [int(length) for length in header["dim"]]
     rank, lengths = dims[0], dims[1 : dims[0] + 1] if 1 <= dims[0] <= 7 else []
     if not lengths or min(lengths) < 1:
-        raise FileReadError("the dimensions are impossible", key="dim", found=dims, expected="1 to 7 positive lengths")
+        raise FileReadError(
+            "the dimensions are impossible",
+            code="bad_header",
+            key="dim",
+            found=dims,
+            expected="1 to 7 positive lengths",
+            next_step=_EXPORT_AGAIN,
+        )
     if rank < 3:
         raise FileReadError(
-            "a volume has three axes", code="not_3d", key="dim", found=tuple(lengths), expected="(X, Y, Z)"
+            "a volume has three axes",
+            code="not_3d",
+            key="dim",
+            found=tuple(lengths),
+            expected="(X, Y, Z)",
+            next_step="join the slices into a volume first",
         )
     return (lengths[0], lengths[1], lengths[2]), math.prod(lengths[3:])
 
@@ -178,6 +205,7 @@ def _dtype(header: Any) -> np.dtype:
             key="datatype",
             found=int(header["datatype"]),
             expected="a code of the NIfTI standard",
+            next_step=_EXPORT_AGAIN,
         ) from None
     if dtype.kind not in "iuf" or dtype.itemsize > 8:
         kind = "RGB" if dtype.kind == "V" else str(dtype)
@@ -187,6 +215,7 @@ def _dtype(header: Any) -> np.dtype:
             key="datatype",
             found=kind,
             expected="integers or floats of at most 64 bits",
+            next_step="export ids as integers, one value a voxel",
         )
     return dtype
 
@@ -203,7 +232,14 @@ def _affine(
 ) -> tuple[NDArray[np.float64], bool]:
     unit = int(header["xyzt_units"]) & 7
     if unit not in _MM_PER_UNIT:
-        raise GeometryError("the spatial unit is unknown", code="bad_unit", key="xyzt_units", found=unit)
+        raise GeometryError(
+            "the spatial unit is unknown",
+            code="bad_unit",
+            key="xyzt_units",
+            found=unit,
+            expected="0 (unknown, taken as mm), 1 (metre), 2 (mm) or 3 (micrometre)",
+            next_step="set the unit that the lengths in the header are in",
+        )
     to_mm = _MM_PER_UNIT[unit]
     if unit in (1, 3):
         notes.append(f"lengths converted from {_UNIT_NAMES[unit]} to mm")
@@ -225,7 +261,12 @@ def _affine(
     if form is not None:
         if form not in found:
             raise GeometryError(
-                f"the {form} was asked for but is not usable", key="form", found=sorted(found), expected=form
+                f"the {form} was asked for but is not usable",
+                code="unusable_form",
+                key="form",
+                found=f"usable: {' and '.join(sorted(found)) or 'none'}",
+                expected=form,
+                next_step="leave form out, or ask for one that the header has",
             )
         return found[form], True
     if not found:

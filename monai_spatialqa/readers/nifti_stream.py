@@ -68,7 +68,12 @@ class NiftiStream:
             raw = self._guard(stream.read, HEADER_BYTES)
             if not raw:
                 raise FileReadError(
-                    "the file is empty", code="empty_file", file=self.path, next_step="copy it again from its source"
+                    "the file is empty",
+                    code="empty_file",
+                    file=self.path,
+                    found="0 bytes",
+                    expected="a NIfTI header and voxels",
+                    next_step="copy it again from its source",
                 )
             self.geometry = parse_header(raw, self.path, form=self._form)
             consumed = len(raw)
@@ -96,6 +101,8 @@ class NiftiStream:
                 f"the file cannot be opened ({error.strerror or error})",
                 code="missing_file" if isinstance(error, FileNotFoundError) else "unreadable_file",
                 file=path,
+                found="nothing to read",
+                expected="a readable file",
                 next_step="check the path and its permissions",
             ) from None
         magic = plain.read(2)
@@ -114,6 +121,7 @@ class NiftiStream:
             "the data file of this header is missing",
             code="missing_file",
             file=self.path,
+            found="a header alone",
             expected=" or ".join(str(candidate) for candidate in candidates),
             next_step="put the .img file beside its .hdr",
         )
@@ -149,6 +157,7 @@ class NiftiStream:
                 code="checksum_mismatch" if crc else "corrupt_file",
                 file=self._data_path,
                 found=text,
+                expected="an intact gzip stream",
                 next_step="copy the file again from its source",
             ) from None
 
@@ -180,6 +189,7 @@ class NiftiStream:
                 "the file holds more voxels than its header says",
                 code="extra_data",
                 file=self._data_path,
+                found="more bytes behind them",
                 expected=f"{self.geometry.data_bytes} bytes of voxels",
                 next_step="check the dimensions in the header against the original scan",
             )

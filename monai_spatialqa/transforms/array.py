@@ -17,13 +17,8 @@ from monai_spatialqa.anatomy.pairs import PairSpec, resolve_pairs
 from monai_spatialqa.records.status import Status
 from monai_spatialqa.transforms import fields
 from monai_spatialqa.transforms.inputs import require_setting
-from monai_spatialqa.transforms.measuring import (
-    Measured,
-    StructuresSpec,
-    StructureTransform,
-    centroid_inside,
-    overlap_voxels,
-)
+from monai_spatialqa.transforms.lookups import centroid_inside, overlap_voxels
+from monai_spatialqa.transforms.measuring import Measured, StructuresSpec, StructureTransform, as_tensors
 
 
 class MeasureVolume(StructureTransform):
@@ -53,7 +48,7 @@ class MeasureVolume(StructureTransform):
     def __call__(self, label: Any) -> dict[str, Tensor]:
         """Measure one label map."""
         measured = self.measure(label, boundaries=True)
-        return fields.volume_fields(measured.table, measured.status)
+        return as_tensors(fields.volume_fields(measured.table, measured.status))
 
 
 class MeasureBoundingBox(StructureTransform):
@@ -183,7 +178,7 @@ class MeasureDirection(_PairTransform):
         if self.midline is not None:
             rows = [self.structures.index(name) for name in self.midline]
             found |= fields.side_fields(measured.table, rows, dead_zone_mm=self.dead_zone_mm, orientation_known=known)
-        return found
+        return as_tensors(found)
 
 
 class MeasureStructures(_PairTransform):
@@ -214,24 +209,26 @@ class MeasureStructures(_PairTransform):
     def __call__(self, label: Any) -> dict[str, Tensor]:
         """Measure one label map."""
         measured = self.measure(label, boundaries=True)
-        found = fields.volume_fields(measured.table, measured.status) | _box_fields(measured)
+        found = as_tensors(fields.volume_fields(measured.table, measured.status)) | _box_fields(measured)
         if self._rows:
             found |= _distance_fields(measured, self._rows, "distance", self.kind)
         return found
 
 
 def _box_fields(measured: Measured) -> dict[str, Tensor]:
-    return fields.box_fields(
+    found = fields.box_fields(
         measured.table,
         measured.status,
         orientation_known=measured.label.orientation_known,
         centroid_inside=centroid_inside(measured),
     )
+    return as_tensors(found)
 
 
 def _distance_fields(measured: Measured, rows: list[tuple[int, int]], name: str, kind: str) -> dict[str, Tensor]:
-    found = fields.distance_fields(
-        measured.table, measured.status, rows, name=name, kind=kind, orientation_known=measured.label.orientation_known
+    known = measured.label.orientation_known
+    found = as_tensors(
+        fields.distance_fields(measured.table, measured.status, rows, name=name, kind=kind, orientation_known=known)
     )
     overlap = overlap_voxels(measured, rows)
     found[f"{name}_overlap_voxels"] = overlap

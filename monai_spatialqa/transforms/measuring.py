@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +16,12 @@ from monai_spatialqa.anatomy import LabelMap, load_label_map
 from monai_spatialqa.anatomy.pairs import partner_rows
 from monai_spatialqa.errors import LabelValueError, SpatialQAError
 from monai_spatialqa.geometry.affine import Projection
+from monai_spatialqa.geometry.marginals import Marginals
 from monai_spatialqa.geometry.table import LAYOUTS, StructureTable, build_table, channel_of_labels
-from monai_spatialqa.geometry.tensors import marginals_of, whole_numbers
+from monai_spatialqa.geometry.tensors import marginals_of
 from monai_spatialqa.transforms.fields import status_codes
 from monai_spatialqa.transforms.inputs import CheckedLabel, check_label, require_setting
+from monai_spatialqa.transforms.voxels import exact_ids, signed_value, signed_view
 
 StructuresSpec = str | Path | Mapping[int, str] | LabelMap
 
@@ -31,8 +33,8 @@ class Measured:
     Attributes:
         label: the checked input.
         voxels: whole-number labels (C, X, Y, Z); wide unsigned types seen as signed ones of the same bits.
-        table: figures per declared structure.
-        status: bit codes per declared structure, int64 (N,).
+        table: figures per declared structure; numpy columns for a label on the CPU, tensors on its device otherwise.
+        status: bit codes per declared structure, int64 (N,), of the same kind.
         places: row -> (channel, value in ``voxels``) of the structures that are present.
         unknown: ids found that are not declared.
     """
@@ -40,7 +42,7 @@ class Measured:
     label: CheckedLabel
     voxels: Tensor
     table: StructureTable
-    status: Tensor
+    status: Any
     places: dict[int, tuple[int, int]]
     unknown: list[int]
 
@@ -116,9 +118,9 @@ class StructureTransform(Transform):
         grid = checked.grid
         projection = None if grid.diagonal else Projection.of(grid)
         weights = None if projection is None else projection.stored_weights(grid)
-        voxels = _exact_ids(checked.voxels)
+        voxels = exact_ids(checked.voxels)
         channels = [
-            marginals_of(channel, ignore=self.ignore, boundaries=boundaries, weights=weights).reoriented(
+            numpy_on_cpu(marginals_of(channel, ignore=self.ignore, boundaries=boundaries, weights=weights)).reoriented(
                 grid.source_axes, grid.flipped, None if projection is None else projection.weights
             )
             for channel in voxels
@@ -145,12 +147,12 @@ class StructureTransform(Transform):
                 expected="only structures named by segmented",
             )
         places = {
-            row: (channel, _signed_value(value, voxels.dtype))
+            row: (channel, signed_value(value, voxels.dtype))
             for (channel, value), row in rows.items()
             if value in channels[channel].labels
         }
         status = status_codes(table, grid, checked.geometry)
-        return Measured(checked, _signed(voxels), table, status, places, unknown)
+        return Measured(checked, signed_view(voxels), table, status, places, unknown)
 
     def _tell_unknown(self, unknown: Sequence[int], checked: CheckedLabel) -> None:
         shown = ", ".join(map(str, unknown[:5])) + (" ..." if len(unknown) > 5 else "")
@@ -166,86 +168,33 @@ class StructureTransform(Transform):
         warnings.warn(f"ids outside {self.label_map.name} are not measured: {shown}{where}", stacklevel=4)
 
 
-_SIGNED = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}
-"""CUDA neither indexes nor compares the wide unsigned types; their bits as signed ones it does."""
+def numpy_on_cpu(found: Marginals) -> Marginals:
+    """Marginals with numpy columns where they lie on the CPU, as they are elsewhere.
 
-
-def _signed(voxels: Tensor) -> Tensor:
-    """A view of wide unsigned voxels as signed ones; other types as they are."""
-    return voxels.view(_SIGNED[voxels.dtype]) if voxels.dtype in _SIGNED else voxels
-
-
-def _signed_value(value: int, dtype: torch.dtype) -> int:
-    """What a label of that type reads in the view of :func:`_signed`."""
-    bits = torch.iinfo(dtype).bits if dtype in _SIGNED else 64
-    return value - 2**bits if dtype in _SIGNED and value >= 2 ** (bits - 1) else value
-
-
-def _exact_ids(voxels: Tensor) -> Tensor:
-    """Labels as whole numbers; float types must hold every id exactly.
-
-    Raises:
-        LabelValueError: see :func:`~monai_spatialqa.geometry.tensors.whole_numbers`; or ids at which neighbours merge.
+    Figures then come from the same library as the streamed path's, and agree to the last bit; torch's square root on
+    the CPU is rounded the other way once in a hundred. Nothing is copied.
     """
-    ids = whole_numbers(voxels)
-    if voxels.is_floating_point():
-        limit, largest = int(2 / torch.finfo(voxels.dtype).eps), max(int(ids.max()), -int(ids.min()))
-        if largest >= limit:
-            raise LabelValueError(
-                "ids this large are not exact in floats: neighbours have merged",
-                code="inexact_labels",
-                found=f"{largest} in {voxels.dtype}",
-                expected=f"ids below {limit}, or an integer type",
-                next_step="load label maps with LoadImaged(dtype=None), and measure before resampling",
-            )
-    return ids
+    if found.count.device.type != "cpu":
+        return found
+
+    def numpy_of(column: Any) -> Any:
+        if isinstance(column, tuple):
+            return tuple(map(numpy_of, column))
+        return None if column is None else column.numpy()
+
+    return replace(
+        found,
+        count=numpy_of(found.count),
+        index_sum=numpy_of(found.index_sum),
+        start=numpy_of(found.start),
+        stop=numpy_of(found.stop),
+        interior=numpy_of(found.interior),
+        dilated=numpy_of(found.dilated),
+        low=numpy_of(found.low),
+        high=numpy_of(found.high),
+    )
 
 
-def centroid_inside(measured: Measured) -> Tensor:
-    """Whether the voxel that holds the centroid is of the structure: int64 (N,), -1 where there is no centroid."""
-    table, voxels = measured.table, measured.voxels
-    inside = torch.full_like(table.voxel_count, -1)
-    if not measured.places:
-        return inside
-    rows = sorted(measured.places)
-    grid = measured.label.grid
-    stored = [torch.zeros_like(inside[rows])] * 3
-    for axis, source in enumerate(grid.source_axes):
-        index = table.centroid_voxel[axis][rows]
-        stored[source] = grid.stored_shape[source] - 1 - index if grid.flipped[axis] else index
-    channel, value = torch.tensor([measured.places[row] for row in rows], device=voxels.device).unbind(1)
-    found = voxels[channel, stored[0], stored[1], stored[2]].to(torch.int64)
-    inside[rows] = (found == value).to(torch.int64)
-    return inside
-
-
-def overlap_voxels(measured: Measured, rows: Sequence[tuple[int, int]]) -> Tensor:
-    """Voxels that belong to both structures of each pair, int64 (P,); -1 where one of them is not there."""
-    voxels, places = measured.voxels, measured.places
-    both_there = [first in places and second in places for first, second in rows]
-    counts = torch.tensor([0 if there else -1 for there in both_there], dtype=torch.int64, device=voxels.device)
-    if len(voxels) == 1:
-        return counts
-    boxes = _stored_boxes(measured)
-    for at, (first, second) in enumerate(rows):
-        if not both_there[at] or places[first][0] == places[second][0]:
-            continue
-        common = [slice(max(a, c), min(b, d)) for (a, b), (c, d) in zip(boxes[first], boxes[second], strict=True)]
-        if all(span.start < span.stop for span in common):
-            one, other = (voxels[places[row][0]][tuple(common)] == places[row][1] for row in (first, second))
-            counts[at] = torch.count_nonzero(one & other)
-    return counts
-
-
-def _stored_boxes(measured: Measured) -> dict[int, list[tuple[int, int]]]:
-    """Half-open index box of each structure that is there, along the axes of the voxels as stored."""
-    grid, table = measured.label.grid, measured.table
-    ends = torch.stack([*table.start, *table.stop]).tolist()
-    boxes: dict[int, list[tuple[int, int]]] = {}
-    for row in measured.places:
-        boxes[row] = [(0, 0)] * 3
-        for axis, source in enumerate(grid.source_axes):
-            start, stop = int(ends[axis][row]), int(ends[3 + axis][row])
-            length = grid.stored_shape[source]
-            boxes[row][source] = (length - stop, length - start) if grid.flipped[axis] else (start, stop)
-    return boxes
+def as_tensors(found: Mapping[str, Any]) -> dict[str, Tensor]:
+    """Figures as tensors, whichever kind the columns of the table are."""
+    return {name: torch.as_tensor(value) for name, value in found.items()}

@@ -329,10 +329,7 @@ def test_pickle_round_trip(name, structures, scene, tensor_of, differences):
         again = pickle.loads(pickle.dumps(step))
         assert repr(again) == repr(step)
         assert again.structures == ("liver", "spleen", "heart")
-        if isinstance(step, MapTransform):
-            found = again({"label": label})["measured_label"]
-        else:
-            found = again(label)
+        found = again({"label": label})["measured_label"] if isinstance(step, MapTransform) else again(label)
         assert not differences(found, array_transform(name, structures)(label))
 
 
@@ -371,9 +368,7 @@ def test_repr_names_what_only_some_have(structures):
 
 def test_public_names_and_aliases():
     names = [*CASES, "ValidateGeometry"]
-    assert sorted(transforms.__all__) == sorted(
-        name + end for name in names for end in ("", "d", "D", "Dict")
-    )
+    assert sorted(transforms.__all__) == sorted(name + end for name in names for end in ("", "d", "D", "Dict"))
     for name in names:
         dictionary = getattr(transforms, f"{name}d")
         assert getattr(transforms, f"{name}D") is getattr(transforms, f"{name}Dict") is dictionary

@@ -232,7 +232,8 @@ def test_other_fractions_are_refused(value, structures, tensor_of, refused):
 
 
 @pytest.mark.parametrize(
-    ("dtype", "largest"), [(torch.float32, 2**24), (torch.float64, 2**53), (torch.float16, 2**11), (torch.bfloat16, 2**8)]
+    ("dtype", "largest"),
+    [(torch.float32, 2**24), (torch.float64, 2**53), (torch.float16, 2**11), (torch.bfloat16, 2**8)],
 )
 def test_ids_that_floats_cannot_hold_are_refused(dtype, largest, tensor_of, refused):
     """A float type merges neighbouring ids from there on, so the count would be of both."""

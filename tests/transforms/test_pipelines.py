@@ -188,9 +188,7 @@ def test_br104_spacings_that_differ_in_the_sixth_digit(keys, write_nifti, struct
             LoadImaged(keys, reader=NiftiReader(), dtype=None, ensure_channel_first=True),
             Orientationd(keys, "RAS", labels=None),
             transforms.ValidateGeometryd(keys, reference_key="image"),
-            Spacingd(
-                keys, (1.0, 1.0, 1.0), mode=["nearest" if key == "label" else "bilinear" for key in keys]
-            ),
+            Spacingd(keys, (1.0, 1.0, 1.0), mode=["nearest" if key == "label" else "bilinear" for key in keys]),
             transforms.ValidateGeometryd("label", reference_key="image"),
             transforms.MeasureStructuresd("label", structures, "all"),
         ]
