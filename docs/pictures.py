@@ -5,6 +5,8 @@ The drawings show what the package returns: boxes, centres, distances and volume
 
 from __future__ import annotations
 
+import contextlib
+import io
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
@@ -376,7 +378,8 @@ def card_kidney_left() -> Image.Image:
             output_dir=folder,
             progress=False,
         )
-        run_measurement(settings)
+        with contextlib.redirect_stdout(io.StringIO()):  # its summary
+            run_measurement(settings)
         (path,) = Path(folder, "cards").glob("*.png")
         drawn = Image.open(path).convert("RGB")
     return drawn.resize((drawn.width * 5 // 6, drawn.height * 5 // 6), Image.Resampling.LANCZOS)

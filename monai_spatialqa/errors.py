@@ -65,7 +65,7 @@ class SpatialQAError(Exception):
         return self
 
     def __str__(self) -> str:
-        parts = [self.problem.rstrip(".") + "."]
+        parts = [self.problem.removesuffix(".") + "."]
         labelled = [
             ("case", self.case),
             ("file", self.file),
@@ -77,7 +77,7 @@ class SpatialQAError(Exception):
         if told:
             parts.append(f"[{told}]")
         if self.next_step:
-            parts.append(f"Next step: {self.next_step.rstrip('.')}.")
+            parts.append(f"Next step: {self.next_step}" + ("" if self.next_step.endswith((".", "?")) else "."))
         return " ".join(parts)
 
     def __reduce__(self) -> tuple[Any, ...]:

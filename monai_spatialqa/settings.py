@@ -141,6 +141,9 @@ def _refusal(stage: str, model: type[BaseModel], values: Any, problems: Iterable
         wrong.setdefault(key, (what, found, []))[2].append(expected)
     if len(wrong) == 1:
         ((key, (what, found, expected_)),) = wrong.items()
+        if key == "settings":  # several settings together
+            text = " or ".join(dict.fromkeys(expected_))
+            return SettingsError(f"the settings of the stage '{stage}' do not fit together: {text}")
         return SettingsError(
             f"the setting '{key}' of the stage '{stage}' {what}",
             key=key,

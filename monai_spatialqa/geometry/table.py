@@ -216,7 +216,7 @@ def channel_of_labels(
                     code="unclear_channels",
                     found=f"id {value} in channels {channel_of[value]} and {channel}",
                     expected="one channel of ids, one binary channel a structure, or layers that share no id",
-                    next_step="split a time series into one file a time point, or pass layout=...",
+                    next_step="split a time series into one file a time point; or name the layout",
                 )
             channel_of[value] = channel
             if value in row_of:

@@ -99,7 +99,7 @@ class Guarded(Transform):
                 record = self.transform(dict(data))["record"]
         except Exception as error:  # whatever it is, it concerns this case only
             details = failure_from(case_id, _first_refusal(error)).error
-            record = error_measurement(case_id, source, {**details, "case": case_id}, self.options.sha256)
+            record = error_measurement(case_id, source, details, self.options.sha256, data["root"])
         return {"case_id": case_id, "record": record}
 
 

@@ -86,7 +86,7 @@ def _draw_case(
                 other_name=other,
                 segment_ras_mm=segment,
                 segment_text=text,
-                modality=settings.modality,
+                modality=files.case.modality or settings.modality,
             )
         )
     return drawn

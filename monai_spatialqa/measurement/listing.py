@@ -29,7 +29,8 @@ def list_cases(settings: MeasureSettings) -> list[CaseFiles]:
         FileReadError: an unusable datalist.
     """
     if settings.datalist is not None:
-        cases = _from_datalist(Path(settings.datalist), settings.datalist_key)
+        cases = _from_datalist(Path(system_path(settings.datalist)), settings.datalist_key)
+        _refuse_other_label_maps(cases, settings)
     else:
         assert settings.labels is not None
         cases = _from_globs(settings.labels, settings.images)
@@ -44,6 +45,21 @@ def list_cases(settings: MeasureSettings) -> list[CaseFiles]:
             next_step="give every case a case_id in a datalist",
         )
     return sorted(cases, key=lambda files: files.case_id)
+
+
+def _refuse_other_label_maps(cases: Sequence[CaseFiles], settings: MeasureSettings) -> None:
+    for files in cases:
+        named = files.case.label_map
+        if named is not None and named != settings.label_map:
+            raise SettingsError(
+                "the datalist names another label map than the settings",
+                case=files.case_id,
+                file=settings.datalist,
+                key="label_map",
+                found=settings.label_map,
+                expected=named,
+                next_step=f"pass --label_map {named}",
+            )
 
 
 def stem_of(path: str | Path) -> str:

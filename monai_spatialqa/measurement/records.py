@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
+from monai_spatialqa.errors import readable
 from monai_spatialqa.geometry.affine import RasGrid
 from monai_spatialqa.geometry.figures import GRID_FACES, RAS_FACES
-from monai_spatialqa.records import Box, ErrorDetail, Geometry, Measurement, Pair, Source, Status, Structure
+from monai_spatialqa.records import (
+    Box,
+    ErrorDetail,
+    Geometry,
+    Measurement,
+    Pair,
+    Source,
+    Status,
+    Structure,
+    portable_path,
+)
 
 
 @dataclass(frozen=True)
@@ -93,15 +106,23 @@ def build_measurement(
 
 
 def error_measurement(
-    case_id: str, source: Source, error: Mapping[str, str | None], settings_sha256: str | None
+    case_id: str, source: Source, error: Mapping[str, str | None], settings_sha256: str | None, root: Path
 ) -> Measurement:
-    """The record of a case that could not be measured."""
+    """The record of a case that could not be measured; its paths are relative to ``root``, like those of the source."""
+    told = {name: None if text is None else _relative(text, root) for name, text in error.items()}
+    if error.get("file"):
+        told["file"] = portable_path(str(error["file"]), root)
     return Measurement(
         case_id=case_id,
         settings_sha256=settings_sha256,
         source=source,
-        errors=[ErrorDetail.model_validate(dict(error))],
+        errors=[ErrorDetail.model_validate({**told, "case": case_id})],
     )
+
+
+def _relative(text: str, root: Path) -> str:
+    """A message without the machine's own folders in front of its paths."""
+    return text.replace(f"{readable(str(root))}{os.sep}", "")
 
 
 _STRUCTURE_FIELDS = (

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import monai_spatialqa
-from monai_spatialqa.errors import JournalError
+from monai_spatialqa.errors import JournalError, SettingsError
 from monai_spatialqa.execution import Failure, map_cases
 from monai_spatialqa.measurement.cards import draw_cards
 from monai_spatialqa.measurement.case import CaseFiles, check_files, measure_case
@@ -85,8 +85,8 @@ def _records(
     """Records of the cases in order of completion, an error record for each that fails."""
     if not todo:
         return
-    if settings.takes_transforms and loader is not None:
-        yield from _from_chain(options, todo, loader)
+    if settings.takes_transforms:
+        yield from _from_chain(options, todo, _usable(loader, settings))
         return
     function = partial(measure_case, options=options, ahead=settings.workers < 2)
     with contextlib.closing(map_cases(function, todo, workers=settings.workers)) as results:
@@ -95,7 +95,7 @@ def _records(
 
 
 def _failed(files: CaseFiles, failure: Failure[CaseFiles], options: MeasureOptions) -> Measurement:
-    return error_measurement(files.case_id, files.source(), failure.error, options.sha256)
+    return error_measurement(files.case_id, files.source(), failure.error, options.sha256, files.root)
 
 
 def _from_chain(options: MeasureOptions, todo: list[CaseFiles], loader: Chain) -> Iterator[Measurement]:
@@ -114,9 +114,34 @@ def _from_chain(options: MeasureOptions, todo: list[CaseFiles], loader: Chain) -
             yield item["record"]
 
 
+def _usable(loader: Chain | None, settings: MeasureSettings) -> Chain:
+    """The loader; without one, or without the device, no case could be measured as asked."""
+    if loader is None:
+        raise SettingsError(
+            "these settings need the MONAI chain, and this config has none",
+            key="path, device, spacing_mm",
+            found=f"{settings.path}, {settings.device}, {settings.spacing_mm}",
+            expected="auto or stream, cpu, null",
+            next_step="run measure.yaml, which holds the chain",
+        )
+    import torch
+
+    try:
+        torch.empty(0, device=settings.device)
+    except (RuntimeError, AssertionError) as error:
+        raise SettingsError(
+            "the device cannot be used",
+            key="device",
+            found=f"{settings.device} ({str(error).splitlines()[0]})",
+            expected="cpu, or a device this PyTorch build can reach",
+            next_step="pass --device cpu",
+        ) from None
+    return loader
+
+
 def _chain_item(files: CaseFiles, options: MeasureOptions) -> dict[str, Any]:
     check_files(files, options)
-    return {"case_id": files.case_id, "label": str(files.label), "source": files.source()}
+    return {"case_id": files.case_id, "label": str(files.label), "source": files.source(), "root": files.root}
 
 
 def _measured_already(journal: Journal[Measurement], files: CaseFiles, options: MeasureOptions) -> bool:

@@ -13,6 +13,8 @@ from typing import Any
 from monai_spatialqa.errors import readable
 from monai_spatialqa.records import Measurement
 
+_CASES_SHOWN = 5
+
 
 @dataclass(frozen=True)
 class StructureSummary:
@@ -39,7 +41,7 @@ class MeasureSummary:
         cases: all cases.
         measured: cases with a measurement.
         failed: cases with an error record.
-        errors: error code -> number of cases.
+        errors: error code -> ids of the cases.
         structures: name -> what was found, for structures found in at least one case.
         pairs: recorded distances.
         unknown_labels: id outside the label map -> number of cases.
@@ -48,7 +50,7 @@ class MeasureSummary:
     cases: int
     measured: int
     failed: int
-    errors: dict[str, int]
+    errors: dict[str, list[str]]
     structures: dict[str, StructureSummary]
     pairs: int
     unknown_labels: dict[str, int] = field(default_factory=dict)
@@ -64,17 +66,26 @@ class MeasureSummary:
             cases=len(records),
             measured=len(measured),
             failed=len(records) - len(measured),
-            errors=dict(sorted(Counter(error.code for record in records for error in record.errors).items())),
+            errors=_errors(records),
             structures={name: _structure(name, measured) for name in names},
             pairs=sum(len(record.pairs) for record in measured),
             unknown_labels=dict(
-                sorted(Counter(str(label) for record in measured for label in record.unknown_labels).items())
+                (str(label), count)
+                for label, count in sorted(Counter(one for record in measured for one in record.unknown_labels).items())
             ),
         )
 
     def as_dict(self) -> dict[str, Any]:
         """For ``summary.json``."""
         return asdict(self)
+
+
+def _errors(records: Sequence[Measurement]) -> dict[str, list[str]]:
+    cases: dict[str, list[str]] = {}
+    for record in records:
+        for error in record.errors:
+            cases.setdefault(error.code, []).append(record.case_id)
+    return dict(sorted(cases.items()))
 
 
 def _structure(name: str, records: Sequence[Measurement]) -> StructureSummary:
@@ -115,8 +126,9 @@ def summary_lines(summary: MeasureSummary, output: Path, cards: Sequence[Path]) 
     if summary.unknown_labels:
         told = ", ".join(f"{label} ({count} cases)" for label, count in summary.unknown_labels.items())
         lines.append(f"ids outside the label map, measured as label_<id>: {told}")
-    for code, count in summary.errors.items():
-        lines.append(f"failed: {count} x {code}")
+    for code, cases in summary.errors.items():
+        more = f" and {len(cases) - _CASES_SHOWN} more" if len(cases) > _CASES_SHOWN else ""
+        lines.append(f"failed, {code}: {', '.join(cases[:_CASES_SHOWN])}{more}")
     lines += ["", "records   " + str(output / "measurements.jsonl"), "table     " + str(output / "measurements.csv")]
     if summary.pairs:
         lines.append("distances " + str(output / "distances.csv"))

@@ -69,7 +69,7 @@ def _structure_row(case_id: str, name: str, structure: Structure) -> list[object
         *(box.extent_mm if box else none),
         *((box.center_ras_mm if box else None) or none),
         *(structure.centroid_ras_mm or none),
-        structure.centroid_inside,
+        None if structure.centroid_inside is None else str(structure.centroid_inside).lower(),
         " ".join(structure.truncated_faces),
     ]
 

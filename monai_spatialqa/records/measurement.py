@@ -87,7 +87,6 @@ class Source(RecordPart):
     path: str | None = Field(description="label file, relative to the run's root, with forward slashes")
     sha256: str | None = Field(description="hash of the label file's bytes")
     image_path: str | None = None
-    image_sha256: str | None = None
 
 
 class ErrorDetail(RecordPart):

@@ -89,7 +89,7 @@ def check_scan(scan: Any) -> CheckedLabel:
             expected="none",
             next_step="run this transform inside the same Compose, which applies them first, or set lazy=False",
         )
-    if scan.ndim != 4:
+    if scan.ndim != 4 or scan.is_batch:
         raise LabelValueError(
             "a scan is channel-first with three spatial axes",
             code="not_3d",

@@ -143,9 +143,9 @@ def test_one_bad_case_never_stops_the_others(
     assert [bool(record.errors) for record in records] == [False, True, False]
     (error,) = records[1].errors
     assert (error.code, error.case) == ("truncated_file", "b")
-    assert error.file is not None
-    assert error.file.endswith("b.nii.gz")
-    assert json.loads((tmp_path / "out/summary.json").read_text())["errors"] == {"truncated_file": 1}
+    assert error.file == "seg/b.nii.gz"
+    assert str(tmp_path) not in records[1].to_json_line()
+    assert json.loads((tmp_path / "out/summary.json").read_text())["errors"] == {"truncated_file": ["b"]}
 
 
 def test_a_failed_case_is_tried_again_and_the_rest_kept(
@@ -244,6 +244,23 @@ def test_the_chain_can_be_edited_in_an_overlay(
     )
     assert record["pairs"] == []
     assert record["structures"]["a"]["volume_mm3"] == 864
+
+
+@pytest.mark.parametrize("overrides", [{"spacing_mm": [5, 5, 5]}, {"path": "transforms"}])
+def test_a_config_without_the_chain_never_streams_instead(
+    run_measure: Run, bundle: Path, overrides: dict[str, Any]
+) -> None:
+    with pytest.raises(RuntimeError) as error:
+        run_measure(bundle / "configs/quickstart.yaml", **overrides)
+    assert "run measure.yaml" in str(cause(error))
+
+
+def test_a_device_that_is_not_there_is_one_error(run_measure: Run, write_nifti: Any, block: np.ndarray) -> None:
+    write_nifti("seg/a.nii.gz", block, BLOCK_AFFINE)
+    with pytest.raises(RuntimeError) as error:
+        run_measure(labels="seg/*.nii.gz", label_map={1: "a"}, device="cuda:99")
+    assert isinstance(cause(error), SettingsError)
+    assert "--device cpu" in str(cause(error))
 
 
 def test_transforms_without_a_label_map_are_refused(run_measure: Run, write_nifti: Any, block: np.ndarray) -> None:

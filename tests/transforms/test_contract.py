@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import doctest
 import math
 import pickle
 
@@ -430,6 +431,13 @@ def test_structures_may_be_given_in_four_ways(structures, scene, tensor_of, tmp_
     shipped = transforms.MeasureVolume("totalsegmentator_v2")
     assert len(shipped.structures) == 117
     assert shipped(label)["voxel_count"].tolist()[:3] == [36, 24, 0]
+
+
+def test_examples_in_docstrings():
+    from monai_spatialqa.transforms import array, dictionary, measuring
+
+    assert doctest.testmod(array).attempted > 0
+    assert not any(doctest.testmod(module).failed for module in (array, dictionary, measuring))
 
 
 def test_pairs_are_named_in_order(structures, scene, tensor_of):

@@ -1,0 +1,150 @@
+"""The speed and memory this package promises, and whether a run kept it.
+
+Goals hold at size M with 117 labels, uint8. ``must`` holds for the base install, whose kernels numba compiles;
+``stretch`` is what a prototype in C and AVX2 reached, for information.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tests.benchmarks.timing import Timed
+
+MEBIBYTE = 1 << 20
+
+
+@dataclass(frozen=True)
+class Goal:
+    """One promise.
+
+    Attributes:
+        title: what is compared.
+        at_least: whether more is better.
+        must: the promise.
+        stretch: what the prototype in C promised; None where it promised the same.
+        measured: takes the results and gives the figure; raises KeyError where its rows were not run.
+        unit: printed behind the figures.
+    """
+
+    title: str
+    at_least: bool
+    must: float
+    stretch: float | None
+    measured: Callable[[Results], float]
+    unit: str = "x"
+
+    def holds(self, figure: float, limit: float) -> bool:
+        """Whether the figure keeps the limit."""
+        return figure >= limit if self.at_least else figure <= limit
+
+
+@dataclass
+class Results:
+    """What a run found: rows by (table, dataset, row), and the rest by name."""
+
+    rows: dict[tuple[str, str, str], Timed]
+    other: dict[str, Any]
+
+    def timed(self, table: str, row: str, dataset: str = "M-117-uint8") -> Timed:
+        """One row.
+
+        Raises:
+            KeyError: it was not run.
+        """
+        return self.rows[table, dataset, row]
+
+
+def _over(table: str, row: str, reference: str, dataset: str = "M-117-uint8") -> Callable[[Results], float]:
+    """Wall time of a row as a multiple of a reference row's."""
+
+    def ratio(results: Results) -> float:
+        timed = results.timed(table, row, dataset)
+        return timed.seconds / timed.references[reference]
+
+    return ratio
+
+
+def _cpu_over(table: str, row: str, reference: str) -> Callable[[Results], float]:
+    def ratio(results: Results) -> float:
+        timed = results.timed(table, row)
+        return timed.cpu_seconds / timed.reference_cpu[reference]
+
+    return ratio
+
+
+def _extra(table: str, row: str, per: float) -> Callable[[Results], float]:
+    def share(results: Results) -> float:
+        extra = results.timed(table, row).extra_bytes
+        return math.nan if extra is None else extra / per
+
+    return share
+
+
+def _two_processes(results: Results) -> float:
+    rates = {rate["way"]: rate["cases_per_second"] for rate in results.other["throughput"]}
+    two, one = rates["2 worker processes"], rates["in process, 1 thread"]
+    return math.nan if two is None or one is None else float(two / one)
+
+
+M_BYTES = 512 * 512 * 400
+
+GOALS = (
+    Goal("array: measure / read once", False, 8, 3, _over("array", "ours", "read")),
+    Goal("array: SimpleITK perimeter off, 2 threads / ours", True, 2.5, 6, _over("array", "simpleitk-off-2", "ours")),
+    Goal("array: the same, CPU time", True, 2.5, None, _cpu_over("array", "simpleitk-off-2", "ours")),
+    Goal("array: SimpleITK as constructed / ours", True, 7, 30, _over("array", "simpleitk-2", "ours")),
+    Goal("array: cc3d / ours", True, 8, 35, _over("array", "cc3d", "ours")),
+    Goal("array: regionprops_table / ours", True, 10, 50, _over("array", "regionprops", "ours")),
+    Goal("array: numpy per label / ours (S)", True, 400, 2000, _over("array", "numpy-loop", "ours", "S-117-uint8")),
+    Goal("array: MONAI box per label / ours (S)", True, 400, 2000, _over("array", "monai-loop", "ours", "S-117-uint8")),
+    Goal("array: extra memory / array", False, 0.1, None, _extra("array", "ours", M_BYTES)),
+    Goal("array: extra memory", False, 16, None, _extra("array", "ours", MEBIBYTE), "MiB"),
+    Goal("array: extra memory, all a record needs", False, 16, None, _extra("array", "ours-all", MEBIBYTE), "MiB"),
+    Goal("file: to record / inflate alone", False, 4, 2.2, _over("file", "measure", "inflate")),
+    Goal("file: SimpleITK read + LabelShape / ours", True, 2, 3.5, _over("file", "simpleitk-file", "measure")),
+    Goal("file: nibabel + cc3d / ours", True, 5.5, 10, _over("file", "nibabel-cc3d", "measure")),
+    Goal("file: MONAI load + orient + space / ours", True, 40, 75, _over("file", "monai-chain", "measure")),
+    Goal("file: extra memory / array", False, 0.25, None, _extra("file", "measure", M_BYTES)),
+    Goal("file: extra memory", False, 16, None, _extra("file", "measure", MEBIBYTE), "MiB"),
+    Goal("file to array: nibabel / ours, labels", True, 1.9, None, _over("read", "nibabel", "reader")),
+    Goal("file to array: nibabel / ours, CT", True, 1.5, None, _over("read", "nibabel", "reader", "M-ct")),
+    Goal("cases per second: 2 processes / serial", True, 1.6, None, _two_processes),
+    Goal("box-centre distances of 117 structures", False, 10, None, lambda r: r.other["all_pairs_s"] * 1e3, "ms"),
+)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A goal and what became of it; ``figure`` is None where the run did not measure it."""
+
+    goal: Goal
+    figure: float | None
+
+    @property
+    def word(self) -> str:
+        """For the table."""
+        if self.figure is None:
+            return "not run"
+        return "ok" if self.goal.holds(self.figure, self.goal.must) else "MISSED"
+
+    @property
+    def stretch_word(self) -> str:
+        """The same for the prototype's promise."""
+        if self.goal.stretch is None or self.figure is None:
+            return ""
+        return "reached" if self.goal.holds(self.figure, self.goal.stretch) else "not reached"
+
+
+def judge(results: Results) -> list[Verdict]:
+    """Every goal against the results."""
+    verdicts = []
+    for goal in GOALS:
+        try:
+            figure: float | None = goal.measured(results)
+        except KeyError:
+            figure = None
+        verdicts.append(Verdict(goal, None if figure is None or math.isnan(figure) else figure))
+    return verdicts

@@ -1,0 +1,143 @@
+"""What is no row of a table: cases per second, first calls, all-pairs distances, installed size."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.metadata
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tests.benchmarks.worker import ROOT
+
+FIRST_CALL = """
+import time
+import numpy as np
+from monai_spatialqa.geometry.encoder import MarginalEncoder
+start = time.perf_counter()
+encoder = MarginalEncoder((8, 8, 8), np.uint8)
+encoder.feed(np.ones(512, np.uint8))
+encoder.result()
+print(time.perf_counter() - start)
+"""
+
+
+@dataclass(frozen=True)
+class Throughput:
+    """Cases per second.
+
+    Attributes:
+        way: how the cases were spread.
+        cases_per_second: once every process has finished its first case; None where all were done by then.
+        start_seconds: until every process has finished its first case.
+        cases: how many were timed.
+    """
+
+    way: str
+    cases_per_second: float | None
+    start_seconds: float
+    cases: int
+
+
+def measure_file(path: str, *, ahead: bool) -> int:
+    """Measure one file; tells in which process."""
+    from monai_spatialqa.measurement.case import CaseFiles, measure_case
+    from monai_spatialqa.measurement.options import MeasureOptions
+    from monai_spatialqa.records import Case
+
+    where = Path(path)
+    files = CaseFiles(Case(case_id=where.name, label=where.name, image=None), where.parent)
+    measure_case(files, MeasureOptions(), ahead=ahead)
+    return os.getpid()
+
+
+def throughput(files: list[Path], rounds: int = 3) -> list[Throughput]:
+    """Cases per second in this process, and in one and two worker processes."""
+    cases = [str(path) for path in files]
+    return [
+        _rate("in process, read-ahead thread", cases, rounds, workers=0, ahead=True),
+        _rate("in process, 1 thread", cases, rounds, workers=0, ahead=False),
+        _rate("1 worker process", cases, rounds, workers=1, ahead=True),
+        _rate("2 worker processes", cases, rounds, workers=2, ahead=False),
+    ]
+
+
+def _rate(way: str, cases: list[str], rounds: int, *, workers: int, ahead: bool) -> Throughput:
+    from monai_spatialqa.execution import Failure, map_cases
+
+    started = time.perf_counter()
+    awake: set[int] = set()
+    clock: float | None = None
+    timed = 0
+    with contextlib.closing(map_cases(partial(measure_file, ahead=ahead), cases * rounds, workers=workers)) as results:
+        for _, result in results:
+            assert not isinstance(result, Failure), result
+            timed += clock is not None
+            awake.add(result)
+            if clock is None and len(awake) == max(1, workers):
+                clock = time.perf_counter()
+            finished = time.perf_counter()
+    if clock is None or not timed:  # one worker was done before another was awake
+        return Throughput(way, None, finished - started, 0)
+    return Throughput(way, timed / (finished - clock), clock - started, timed)
+
+
+def first_calls() -> dict[str, float]:
+    """Seconds of the first measurement of a process, its imports left out: compiled anew, and loaded from the cache."""
+    with tempfile.TemporaryDirectory() as cache:
+        environment = {**os.environ, "NUMBA_CACHE_DIR": cache}
+
+        def seconds() -> float:
+            command = [sys.executable, "-c", FIRST_CALL]
+            return float(subprocess.check_output(command, cwd=ROOT, env=environment, text=True))
+
+        cold = seconds()
+        return {"empty cache": cold, "warm cache": statistics.median(seconds() for _ in range(3))}
+
+
+def installed_megabytes(*packages: str) -> dict[str, float]:
+    """Size on disk of installed distributions."""
+    sizes = {}
+    for package in packages:
+        paths = [Path(str(file.locate())) for file in importlib.metadata.files(package) or []]
+        sizes[package] = sum(path.stat().st_size for path in paths if path.is_file()) / 1e6
+    return sizes
+
+
+def all_pairs_seconds(count: int = 117, repeats: int = 20) -> float:
+    """Box-centre distances between all pairs of ``count`` structures, from their boxes."""
+    from monai_spatialqa.geometry.distances import all_pairs, lengths_mm, offsets_ras_mm
+
+    rng = np.random.default_rng(0)
+    centers: Any = tuple(rng.uniform(-200, 200, count) for _ in range(3))
+    runs = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        lengths_mm(offsets_ras_mm(centers, *all_pairs(count)))
+        runs.append(time.perf_counter() - start)
+    return statistics.median(runs)
+
+
+def pair_records_seconds(path: Path, repeats: int = 3) -> float:
+    """What ``distances="all"`` adds to ``sqa.measure``: the same distances as validated records."""
+    import monai_spatialqa as sqa
+
+    def seconds(distances: Any) -> float:
+        runs = []
+        for _ in range(repeats):
+            start = time.perf_counter()
+            sqa.measure(path, distances=distances)
+            runs.append(time.perf_counter() - start)
+        return statistics.median(runs)
+
+    seconds(None)
+    return seconds("all") - seconds(None)
