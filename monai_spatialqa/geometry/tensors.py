@@ -37,7 +37,8 @@ def whole_numbers(values: Tensor) -> Tensor:
     Returns the input when it is of an integer type; int16 or int64 (as needed) otherwise.
 
     Raises:
-        LabelValueError: NaN, infinity, values off a whole number by more than 1e-3, or beyond 2**53.
+        LabelValueError: NaN, infinity, values off a whole number by more than 1e-3, or too large to be exact
+            in their float type.
     """
     if not values.is_floating_point():
         if values.is_complex():
@@ -48,8 +49,9 @@ def whole_numbers(values: Tensor) -> Tensor:
     if bad.any():
         raise fractional_labels(values[bad].unique()[:5].tolist())
     largest = float(rounded.abs().max()) if values.numel() else 0.0
-    if largest >= 2**53:
-        raise inexact_labels(largest)
+    exact_below = int(2 / torch.finfo(values.dtype).eps)
+    if largest >= exact_below:
+        raise inexact_labels(largest, exact_below)
     return rounded.to(torch.int16 if largest < 2**15 else torch.int64)
 
 

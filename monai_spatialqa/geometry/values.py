@@ -13,25 +13,36 @@ FLOAT_TOLERANCE = 1e-3
 """Float labels may be off a whole number by this much (rounding noise of other tools)."""
 
 
-def whole_number_block(values: NDArray) -> NDArray[np.int64]:
+def whole_number_block(values: NDArray, *, exact_below: int = 2**53) -> NDArray[np.int64]:
     """A block of float values as int64.
 
+    Args:
+        values: float64.
+        exact_below: where the type the values were stored in stops holding every whole number (2**24 for float32).
+
     Raises:
-        LabelValueError: NaN, infinity, values off a whole number by more than 1e-3, or beyond 2**53.
+        LabelValueError: NaN, infinity, values off a whole number by more than 1e-3, or too large to be exact.
     """
     rounded = np.rint(values)
     with np.errstate(invalid="ignore"):
         bad = ~(np.abs(values - rounded) <= FLOAT_TOLERANCE)  # NaN and infinity compare false
     if bad.any():
         raise fractional_labels(np.unique(values[bad])[:5].tolist())
-    if values.size and float(np.abs(rounded).max()) >= 2**53:
-        raise inexact_labels(float(np.abs(rounded).max()))
+    largest = float(np.abs(rounded).max()) if values.size else 0.0
+    if largest >= exact_below:
+        raise inexact_labels(largest, exact_below)
     return rounded.astype(np.int64)
 
 
-def inexact_labels(largest: float) -> LabelValueError:
-    """The refusal of ids too large to be exact in a float."""
-    return LabelValueError("float labels beyond 2**53 are not exact", found=largest, expected="integer storage")
+def inexact_labels(largest: float, exact_below: int) -> LabelValueError:
+    """The refusal of ids too large to be exact in the float type they are stored in."""
+    return LabelValueError(
+        "float labels of this size are not exact: neighbouring ids have merged",
+        code="inexact_labels",
+        found=f"{largest:.0f}",
+        expected=f"ids below {exact_below:,} in this float type",
+        next_step="store the label map with an integer type, and load it with LoadImaged(dtype=None)",
+    )
 
 
 def fractional_labels(samples: Sequence[float]) -> LabelValueError:

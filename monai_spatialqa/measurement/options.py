@@ -51,6 +51,14 @@ class MeasureOptions:
         if self.strict and self.label_map is None:
             raise SettingsError("strict needs a label map to check ids", key="strict", next_step="pass label_map")
         if self.label_map is not None:
+            ignored = sorted(set(self.ignore) & set(self.label_map.ids))
+            if ignored:
+                raise SettingsError(
+                    "an id cannot be ignored and be a structure",
+                    key="ignore",
+                    found=", ".join(map(str, ignored)),
+                    expected=f"values outside {self.label_map.name}",
+                )
             resolve_pairs(self.distances, self.label_map)  # refuse unknown names before any file is read
 
     @cached_property

@@ -127,7 +127,8 @@ def _encoder(
 def _whole_numbers(block: NDArray, header: NiftiGeometry) -> NDArray:
     if header.dtype.kind in "iu" and not header.scaled:
         return block
-    return whole_number_block(block.astype(np.float64) * header.slope + header.inter)
+    exact_below = 2 ** (np.finfo(header.dtype).nmant + 1) if header.dtype.kind == "f" else 2**53
+    return whole_number_block(block.astype(np.float64) * header.slope + header.inter, exact_below=exact_below)
 
 
 def declared_structures(found: Sequence[int], options: MeasureOptions) -> tuple[dict[str, int], list[int]]:

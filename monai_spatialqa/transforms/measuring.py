@@ -18,10 +18,10 @@ from monai_spatialqa.errors import LabelValueError, SpatialQAError
 from monai_spatialqa.geometry.affine import Projection
 from monai_spatialqa.geometry.marginals import Marginals
 from monai_spatialqa.geometry.table import LAYOUTS, StructureTable, build_table, channel_of_labels
-from monai_spatialqa.geometry.tensors import marginals_of
+from monai_spatialqa.geometry.tensors import marginals_of, whole_numbers
 from monai_spatialqa.transforms.fields import status_codes
 from monai_spatialqa.transforms.inputs import CheckedLabel, check_label, require_setting
-from monai_spatialqa.transforms.voxels import exact_ids, signed_value, signed_view
+from monai_spatialqa.transforms.voxels import signed_value, signed_view
 
 StructuresSpec = str | Path | Mapping[int, str] | LabelMap
 
@@ -118,7 +118,7 @@ class StructureTransform(Transform):
         grid = checked.grid
         projection = None if grid.diagonal else Projection.of(grid)
         weights = None if projection is None else projection.stored_weights(grid)
-        voxels = exact_ids(checked.voxels)
+        voxels = whole_numbers(checked.voxels)
         channels = [
             numpy_on_cpu(marginals_of(channel, ignore=self.ignore, boundaries=boundaries, weights=weights)).reoriented(
                 grid.source_axes, grid.flipped, None if projection is None else projection.weights
@@ -126,6 +126,8 @@ class StructureTransform(Transform):
             for channel in voxels
         ]
         rows, unknown = channel_of_labels([found.labels for found in channels], self.label_map.ids, self.layout)
+        if len(voxels) > 1 and rows and (0, 1) not in rows and all(value == 1 for _, value in rows):
+            require_background(voxels)
         if unknown:
             self._tell_unknown(unknown, checked)
         table = build_table(
@@ -166,6 +168,24 @@ class StructureTransform(Transform):
             )
         where = f" (file: {checked.file})" if checked.file else ""
         warnings.warn(f"ids outside {self.label_map.name} are not measured: {shown}{where}", stacklevel=4)
+
+
+def require_background(voxels: Tensor) -> None:
+    """Refuse a first one-hot channel that is not the background but one more structure.
+
+    Raises:
+        LabelValueError: channel 0 is not exactly what the other channels leave over.
+    """
+    marked = signed_view(voxels) != 0
+    if torch.equal(marked[0], ~marked[1:].any(dim=0)):
+        return
+    raise LabelValueError(
+        "the first one-hot channel is not the background",
+        code="unclear_channels",
+        found=f"{len(voxels)} channels, the first of which is not what the others leave over",
+        expected=f"{len(voxels) - 1} structures behind a background channel, or one structure a channel",
+        next_step="declare one structure a channel, in the order of the channels",
+    )
 
 
 def numpy_on_cpu(found: Marginals) -> Marginals:

@@ -20,7 +20,17 @@ from tests.benchmarks.data import SIZES, Store
 from tests.benchmarks.goals import Results, Verdict, judge
 from tests.benchmarks.worker import TABLES
 
-PACKAGES = ("numpy", "numba", "torch", "monai", "SimpleITK", "itk", "connected-components-3d", "scipy", "scikit-image")
+PACKAGES = (
+    "numpy",
+    "numba",
+    "torch",
+    "monai",
+    "SimpleITK",
+    "itk-core",
+    "connected-components-3d",
+    "scipy",
+    "scikit-image",
+)
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -247,6 +247,7 @@ def monai_boxes(array: NDArray) -> Callable[[], Facts]:
 
 
 _SMALL = frozenset({"Q", "S"})
+_ITK_TYPES = frozenset({"uint8", "uint16"})
 _SHAPES = "SimpleITK LabelShape"
 _THREADS = f"{THREADS} threads"
 
@@ -264,7 +265,7 @@ ARRAY = Table(
         Row("simpleitk-off-1", f"{_SHAPES}, perimeter off, 1 thread", simpleitk(perimeter=False, threads=1)),
         Row("simpleitk-2", f"{_SHAPES} as constructed, {_THREADS}", simpleitk(perimeter=True, threads=THREADS)),
         Row("simpleitk-1", f"{_SHAPES} as constructed, 1 thread", simpleitk(perimeter=True, threads=1)),
-        Row("itk", "ITK label map, perimeter off", itk_label_map, needs=("itk",)),
+        Row("itk", "ITK label map, perimeter off", itk_label_map, needs=("itk",), types=_ITK_TYPES),
         Row("cc3d", "cc3d.statistics", cc3d_statistics, needs=("cc3d",)),
         Row("scipy", "scipy find_objects + center_of_mass", scipy_find_objects),
         Row("regionprops", "skimage regionprops_table", skimage_regionprops),

@@ -140,7 +140,7 @@ class Bench:
         for row in table.rows:
             if not self.wanted.row(row.name):
                 continue
-            why = row.why_not(dataset.size, dataset.label_count)
+            why = row.why_not(dataset)
             if why is not None:
                 lines.append(report.left_out_line(table, row.title, why))
                 continue

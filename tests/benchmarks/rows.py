@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from tests.benchmarks.data import Dataset
+
 Prepare = Callable[[Any], Callable[[], Any]]
 """Takes the input (an array, or the path of a file), does what is not timed, returns what is timed."""
 
@@ -23,6 +25,7 @@ class Row:
         needs: modules beyond the base install, by import name.
         sizes: sizes it is run at; None for all.
         most_labels: left out above this number of labels.
+        types: voxel types the tool takes, by name; None for all.
         repeats: at most so many runs.
     """
 
@@ -32,14 +35,17 @@ class Row:
     needs: tuple[str, ...] = ()
     sizes: frozenset[str] | None = None
     most_labels: int | None = None
+    types: frozenset[str] | None = None
     repeats: int | None = None
 
-    def why_not(self, size: str, label_count: int) -> str | None:
+    def why_not(self, dataset: Dataset) -> str | None:
         """Why the row is left out, None when it is run."""
-        if self.sizes is not None and size not in self.sizes:
+        if self.sizes is not None and dataset.size not in self.sizes:
             return f"too slow at this size; run at {', '.join(sorted(self.sizes))}"
-        if self.most_labels is not None and label_count > self.most_labels:
+        if self.most_labels is not None and dataset.label_count > self.most_labels:
             return f"too slow; run up to {self.most_labels} labels"
+        if self.types is not None and dataset.kind.name not in self.types:
+            return f"takes {' and '.join(sorted(self.types))} only"
         missing = [name for name in self.needs if importlib.util.find_spec(name) is None]
         return f"not installed: {', '.join(missing)}" if missing else None
 

@@ -284,7 +284,7 @@ def test_float_labels_are_rounded(dtype, compiled):
         (float("nan"), "fractional_labels"),
         (float("inf"), "fractional_labels"),
         (3.01, "fractional_labels"),
-        (2.0**53, "bad_labels"),
+        (2.0**53, "inexact_labels"),
     ],
 )
 def test_other_floats_are_refused(value, code, compiled):
@@ -294,6 +294,20 @@ def test_other_floats_are_refused(value, code, compiled):
         marginals_of(label, compiled=compiled)
     assert caught.value.code == code
     assert caught.value.expected
+
+
+@PATHS
+@pytest.mark.parametrize(
+    ("dtype", "limit"), [(torch.float16, 2**11), (torch.bfloat16, 2**8), (torch.float32, 2**24), (torch.float64, 2**53)]
+)
+def test_ids_that_may_have_merged_in_a_float_are_refused(dtype, limit, compiled):
+    label = torch.zeros(3, 4, 5, dtype=dtype)
+    label[1] = limit - 1
+    assert marginals_of(label, compiled=compiled).labels == (limit - 1,)
+    label[2] = limit
+    with pytest.raises(LabelValueError) as caught:
+        marginals_of(label, compiled=compiled)
+    assert (caught.value.code, caught.value.found) == ("inexact_labels", str(limit))
 
 
 def test_complex_and_flat_input_is_refused():

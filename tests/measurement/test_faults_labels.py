@@ -44,6 +44,16 @@ def test_br_032_probabilities_are_refused(write_nifti):
         sqa.measure(write_nifti("seg.nii", label))
 
 
+def test_br_032_floats_too_large_to_be_exact_are_refused(write_nifti):
+    label = np.zeros((4, 4, 4), np.float32)
+    label[1] = 2**24 - 1
+    assert counts(sqa.measure(write_nifti("seg.nii", label))) == {2**24 - 1: 16}
+    label[1] = 2**24 + 2
+    with pytest.raises(LabelValueError, match="not exact") as caught:
+        sqa.measure(write_nifti("large.nii", label))
+    assert caught.value.code == "inexact_labels"
+
+
 def test_br_033_scaled_on_save(tmp_path):
     label = np.zeros((10, 12, 8))
     label[2:5, 3:7, 1:4] = 3

@@ -130,6 +130,13 @@ def test_channels_that_do_not_fit_the_layout(channels, layout, code, structures,
         transforms.MeasureVolume(structures, layout=layout)(tensor_of(voxels))
 
 
+def test_one_channel_more_must_be_the_background(structures, one_hot, tensor_of, refused):
+    """Three structures of which two are declared are not two behind a background."""
+    declared = dict(list(structures.items())[:2])
+    with refused("unclear_channels"):
+        transforms.MeasureVolume(declared)(tensor_of(one_hot))
+
+
 def test_one_hot_channels_hold_0_and_1(structures, scene, tensor_of, refused):
     with refused("bad_labels", "one-hot"):
         transforms.MeasureVolume(structures, layout="one_hot")(tensor_of(np.stack([scene] * 3)))

@@ -1,0 +1,57 @@
+"""The benchmark runs, its rows agree with each other, and its goals can be judged: it must not rot between uses."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def bench(tmp_path: Path, *options: str) -> tuple[str, dict[str, Any]]:
+    """Run the command on the tiny volume; what it printed, and its JSON."""
+    json_file = tmp_path / "out.json"
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.benchmarks", "--quick", "--repeats", "1", "--json", str(json_file), *options],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout, json.loads(json_file.read_text())
+
+
+def test_all_rows_give_the_same_counts_boxes_and_centroids(tmp_path: Path) -> None:
+    # One process for all rows, so that their imports are paid once. Whoever disagrees with our figures ends the run.
+    rows = "ours ours-band ours-all ours-torch-2 simpleitk-off-2 simpleitk-1 itk cc3d scipy regionprops numpy-loop"
+    rows += " monai-loop inflate measure measure-alone simpleitk-file nibabel-cc3d nibabel-regionprops monai-chain"
+    rows += " reader nibabel monai-load pairs"
+    text, found = bench(tmp_path, "--in-process", "--only", *rows.split())
+    assert "skimage regionprops_table" in text
+    run = {(row["table"], row["input"], row["row"]) for row in found["rows"]}
+    assert {("array", "Q-10-uint8", "ours"), ("file", "Q-10-uint8", "measure"), ("read", "Q-ct", "reader")} <= run
+    assert all(row["seconds"] > 0 and row["references"] for row in found["rows"])
+    verdicts = {goal["goal"]: goal["verdict"] for goal in found["goals"]}
+    assert verdicts["box-centre distances of 117 structures"] == "ok"
+    assert verdicts["array: measure / read once"] == "not run"  # goals hold at size M
+
+
+def test_a_row_in_a_process_of_its_own_tells_its_memory(tmp_path: Path) -> None:
+    _, found = bench(tmp_path, "--only", "numpy-loop")
+    [row] = found["rows"]
+    if sys.platform == "linux":
+        assert row["extra_bytes"] > 96 * 80 * 40  # a mask, and the indices of its voxels
+
+
+@pytest.mark.slow
+def test_workers_and_first_calls(tmp_path: Path) -> None:
+    _, found = bench(tmp_path, "--only", "throughput", "first-call")
+    assert len(found["other"]["throughput"]) == 4
+    assert found["other"]["first_call_s"]["empty cache"] > found["other"]["first_call_s"]["warm cache"]
+    assert found["other"]["installed_mb"]["llvmlite"] > 1
