@@ -270,7 +270,7 @@ def check_channel_layouts(bench: Bench, outcome: Outcome) -> None:
     names = {number: f"s{number:03}" for number in range(1, 10)}
     hot = torch.stack([array == number for number in range(10)]).to(torch.uint8)
     hot[2] |= hot[1].roll(2, 0)  # an overlap
-    hot[0] = ~hot[1:].any(dim=0)
+    hot[0] = (hot[1:] == 0).all(dim=0)
     layers = torch.stack([torch.where(array % 3 == part, array, 0) for part in range(3)])
     layers[1] = torch.where(layers[1] > 0, layers[1], layers[1].roll(3, 1))
     for name, voxels in {"one-hot": hot[1:], "one-hot with background": hot, "layers": layers}.items():
