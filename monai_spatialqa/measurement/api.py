@@ -11,7 +11,7 @@ from monai_spatialqa.anatomy.pairs import PairSpec
 from monai_spatialqa.errors import readable
 from monai_spatialqa.measurement.case import CaseFiles, measure_case
 from monai_spatialqa.measurement.listing import stem_of
-from monai_spatialqa.measurement.options import CenterKind, MeasureOptions
+from monai_spatialqa.measurement.options import CenterKind, MeasureOptions, segmented_names
 from monai_spatialqa.records import Case, Measurement
 
 
@@ -23,8 +23,8 @@ def measure(
     distances: PairSpec = None,
     distance_kind: CenterKind = "box_center",
     case_id: str | None = None,
-    ignore: Iterable[int] = (),
-    segmented: Iterable[str] | None = None,
+    ignore: int | Iterable[int] = (),
+    segmented: str | Iterable[str] | None = None,
     form: Literal["sform", "qform"] | None = None,
     fov_margin_voxels: int = 0,
     strict: bool = False,
@@ -66,8 +66,8 @@ def measure(
         label_map=named,
         distances=distances,
         distance_kind=distance_kind,
-        ignore=tuple(ignore),
-        segmented=None if segmented is None or named is None else tuple(named.select(list(segmented))),
+        ignore=(ignore,) if isinstance(ignore, int) else tuple(ignore),
+        segmented=segmented_names(segmented, named),
         form=form,
         fov_margin_voxels=fov_margin_voxels,
         strict=strict,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -93,9 +94,7 @@ class Guarded(Transform):
         """Run the chain on one case."""
         case_id, source = str(data["case_id"]), data["source"]
         try:
-            with warnings.catch_warnings():
-                # The record names the ids outside the label map and measures them.
-                warnings.filterwarnings("ignore", message="ids outside .* are not measured")
+            with _record_tells_unknown_ids():
                 record = self.transform(dict(data))["record"]
         except Exception as error:  # whatever it is, it concerns this case only
             details = failure_from(case_id, _first_refusal(error)).error
@@ -111,6 +110,14 @@ def _first_refusal(error: BaseException) -> BaseException:
             return cause
         last, cause = cause, cause.__cause__ or cause.__context__
     return last
+
+
+@contextmanager
+def _record_tells_unknown_ids() -> Iterator[None]:
+    """No warning of ids outside the label map: the record names and measures them."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="ids outside .* are not measured")
+        yield
 
 
 def measure_loaded(label: str | Path, source: Source, options: MeasureOptions, case_id: str) -> Measurement:
@@ -133,7 +140,8 @@ def measure_loaded(label: str | Path, source: Source, options: MeasureOptions, c
             pairs=[(pair.first, pair.second) for pair in named_pairs(options, dict(_rows(label_map)))],
             kind=options.distance_kind,
         )
-        return record_of(tensor, measure(tensor), label_map, options, case_id, source)
+        with _record_tells_unknown_ids():
+            return record_of(tensor, measure(tensor), label_map, options, case_id, source)
     except SpatialQAError as error:
         raise error.with_context(case=case_id, file=label) from None
 

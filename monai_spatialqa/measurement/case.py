@@ -47,10 +47,15 @@ class CaseFiles:
         return self.root / system_path(self.case.label)
 
     @property
+    def images(self) -> list[Path]:
+        """The image files; several for the channels of a multi-modal scan."""
+        images = self.case.image if isinstance(self.case.image, list) else [self.case.image]
+        return [self.root / system_path(image) for image in images if image is not None]
+
+    @property
     def image(self) -> Path | None:
-        """The image file, None without one."""
-        image = self.case.image[0] if isinstance(self.case.image, list) else self.case.image
-        return None if image is None else self.root / system_path(image)
+        """The image file that pictures show, None without one."""
+        return next(iter(self.images), None)
 
     def source(self, *, hashed: bool = True) -> Source:
         """What a record says of the files. A file that cannot be read has no hash; measuring it tells why."""
@@ -102,9 +107,9 @@ def check_files(files: CaseFiles, options: MeasureOptions) -> None:
     """
     try:
         require_nifti(files.label)
-        if files.image is not None:
-            require_nifti(files.image)
-            check_pair(files.label, files.image, options, files.case_id)
+        for image in files.images:
+            require_nifti(image)
+            check_pair(files.label, image, options, files.case_id)
     except SpatialQAError as error:
         raise error.with_context(case=files.case_id, file=files.label) from None
 

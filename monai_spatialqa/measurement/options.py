@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from monai_spatialqa.anatomy import LabelMap
 from monai_spatialqa.anatomy.pairs import PairSpec, resolve_pairs
@@ -44,6 +45,11 @@ class MeasureOptions:
     spacing_mm: tuple[float, float, float] | None = None
 
     def __post_init__(self) -> None:
+        _require(
+            self.distance_kind in get_args(CenterKind), "distance_kind", self.distance_kind, "box_center, centroid"
+        )
+        _require(self.form in (None, "sform", "qform"), "form", self.form, "sform, qform or null")
+        _require(self.fov_margin_voxels >= 0, "fov_margin_voxels", self.fov_margin_voxels, "0 or more voxels")
         if self.segmented is not None and self.label_map is None:
             raise SettingsError(
                 "which structures were looked for needs a label map", key="segmented", next_step="pass label_map"
@@ -77,3 +83,16 @@ class MeasureOptions:
             "spacing_mm": self.spacing_mm,
         }
         return hashlib.sha256(json.dumps(shaping, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+
+
+def segmented_names(segmented: str | Iterable[str] | None, label_map: LabelMap | None) -> tuple[str, ...] | None:
+    """The structures behind names and groups; left as they are without a label map, which the options then refuse."""
+    if segmented is None:
+        return None
+    names = [segmented] if isinstance(segmented, str) else list(segmented)
+    return tuple(names if label_map is None else label_map.select(names))
+
+
+def _require(holds: bool, key: str, found: Any, expected: str) -> None:
+    if not holds:
+        raise SettingsError(f"{key} is unusable", key=key, found=found, expected=expected)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from monai_spatialqa.anatomy import load_label_map
-from monai_spatialqa.measurement.options import CenterKind, MeasureOptions
+from monai_spatialqa.measurement.options import CenterKind, MeasureOptions, segmented_names
 from monai_spatialqa.records.files import system_path
 
 
@@ -87,9 +87,7 @@ class MeasureSettings(BaseModel):
             distances=distances,
             distance_kind=self.distance_kind,
             ignore=tuple(self.ignore),
-            segmented=None
-            if self.segmented is None
-            else tuple(label_map.select(self.segmented) if label_map else self.segmented),
+            segmented=segmented_names(self.segmented, label_map),
             form=self.form,
             fov_margin_voxels=self.fov_margin_voxels,
             strict=self.strict,

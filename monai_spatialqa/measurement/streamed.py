@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from monai_spatialqa.anatomy import fallback_name, load_label_map
 from monai_spatialqa.anatomy.pairs import partner_rows, resolve_pairs
-from monai_spatialqa.errors import LabelValueError, SettingsError, SpatialQAError
-from monai_spatialqa.geometry.affine import Projection, RasGrid
+from monai_spatialqa.errors import LabelMapError, LabelValueError, PairingError, SettingsError, SpatialQAError
+from monai_spatialqa.geometry.affine import Projection, RasGrid, column_norms
 from monai_spatialqa.geometry.encoder import MarginalEncoder
 from monai_spatialqa.geometry.marginals import Marginals
 from monai_spatialqa.geometry.place import check_same_place
@@ -41,7 +41,22 @@ def check_pair(label: str | Path, image: str | Path, options: MeasureOptions, ca
     """
     headers = [read_header(path, form=options.form) for path in (label, image)]
     grids = [RasGrid.of(header.shape, header.affine) for header in headers]
-    check_same_place(grids[0], grids[1], case=case_id, file=label)
+    if all(header.orientation_known for header in headers):
+        check_same_place(grids[0], grids[1], case=case_id, file=label)
+        return
+    # Without an orientation nothing is known of the place; the stored grids must at least be the same.
+    sizes = [(grid.stored_shape, column_norms(grid.stored_affine)) for grid in grids]
+    if sizes[0][0] != sizes[1][0] or not np.allclose(sizes[0][1], sizes[1][1], rtol=1e-3):
+        raise PairingError(
+            "the label map and its image differ in shape or spacing, and the orientation is unknown",
+            code="other_extent",
+            case=case_id,
+            file=label,
+            key="sform_code, qform_code",
+            found=f"label {sizes[0][0]} at {sizes[0][1]} mm, image {sizes[1][0]} at {sizes[1][1]} mm",
+            expected="the same grid, or a form code in both headers",
+            next_step="restore the headers from the original scan, or measure without an image",
+        )
 
 
 def measure_streamed(
@@ -236,7 +251,7 @@ def named_pairs(options: MeasureOptions, names: Mapping[str, int]) -> list[Named
     asked = not isinstance(options.distances, (str, Mapping))
     try:
         pairs = resolve_pairs(options.distances, label_map)
-    except SpatialQAError as error:
+    except LabelMapError as error:
         raise SettingsError(
             "distances name a structure that is not there",
             key="distances",

@@ -20,7 +20,7 @@ from tests.benchmarks.data import SIZES, Store
 from tests.benchmarks.goals import Results, Verdict, judge
 from tests.benchmarks.worker import TABLES
 
-PACKAGES = (
+PACKAGES = [
     "numpy",
     "numba",
     "torch",
@@ -30,7 +30,9 @@ PACKAGES = (
     "connected-components-3d",
     "scipy",
     "scikit-image",
-)
+    "nibabel",
+    "isal",
+]
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -101,6 +101,7 @@ def _median(values: Iterable[float]) -> float:
 def _begin_watching() -> int | None:
     """Hand free memory back, forget the high-water mark, and tell the resident bytes; None where that is impossible."""
     gc.collect()
+    gc.freeze()  # what imports left behind is not looked through again before every run
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(None).malloc_trim(0)
     try:
