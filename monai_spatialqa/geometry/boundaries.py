@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from monai_spatialqa.geometry.compiled import compiled
 from monai_spatialqa.geometry.lanes import bit_count
 
 # Columns of ``spans``, what the five lists of one row hold of a structure: the row, the ends of the union (LOW, HIGH)
@@ -25,7 +25,7 @@ SPAN_COLUMNS = 8
 IN_ALL, TWICE, GAP = 0b11111, 1 << 5, 1 << 6
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def first_runs(runs: Any, first_row: int, pointer: Any) -> None:  # pragma: no cover - compiled
     """Fill ``pointer``: ``pointer[r - first_row]`` is the first of ``runs`` whose row is ``r`` or later."""
     filled = np.uintp(0)
@@ -38,7 +38,7 @@ def first_runs(runs: Any, first_row: int, pointer: Any) -> None:  # pragma: no c
     pointer[filled:] = runs.shape[0]
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def count_boundaries(  # pragma: no cover - compiled
     runs: Any,
     pointer: Any,
@@ -104,7 +104,7 @@ def count_boundaries(  # pragma: no cover - compiled
                 _intersect(runs, first, stop, spans, interior)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _gather_own(  # pragma: no cover - compiled
     runs: Any, first: int, stop: int, row: int, row_length: int, spans: Any, met: Any
 ) -> Any:
@@ -129,7 +129,7 @@ def _gather_own(  # pragma: no cover - compiled
     return count
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _gather(  # pragma: no cover - compiled
     runs: Any, first: int, stop: int, side: int, row: int, spans: Any, met: Any, count: int
 ) -> Any:
@@ -159,7 +159,7 @@ def _gather(  # pragma: no cover - compiled
     return count
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _unite(  # pragma: no cover - compiled
     runs: Any, first: Any, stop: Any, row_length: int, spans: Any, met: Any, bits: Any, dilated: Any
 ) -> None:
@@ -182,7 +182,7 @@ def _unite(  # pragma: no cover - compiled
                 bits[slot, word] = 0
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _set_bits(words: Any, low: int, last: int) -> None:  # pragma: no cover - compiled
     """Set the bits ``low .. last``."""
     ones = ~np.uint64(0)
@@ -198,7 +198,7 @@ def _set_bits(words: Any, low: int, last: int) -> None:  # pragma: no cover - co
         words[last_word] |= tail
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def _intersect(  # pragma: no cover - compiled
     runs: Any, first: Any, stop: Any, spans: Any, interior: Any
 ) -> None:

@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
+from monai_spatialqa.geometry.compiled import compiled
 from monai_spatialqa.geometry.lanes import LANES, changes, lowest_bit
 
 HASH_SIZE = 1 << 14
@@ -28,7 +28,7 @@ NO_SLOT, FREE = -1, -2
 """Slot of values that are no structure (background and ignored values), and mark of a free place in the hash table."""
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def find_slot(bits: Any, keys: Any, slots: Any) -> Any:  # pragma: no cover - compiled
     """Index into the hash table where ``bits`` is or belongs; ``slots`` holds FREE where free."""
     at = np.uintp((bits * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(50))
@@ -37,7 +37,7 @@ def find_slot(bits: Any, keys: Any, slots: Any) -> Any:  # pragma: no cover - co
     return at
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def scan_runs(  # pragma: no cover - compiled
     block: Any,
     state: Any,
@@ -138,7 +138,7 @@ def scan_runs(  # pragma: no cover - compiled
     return count
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def add_runs(  # pragma: no cover - compiled
     runs: Any, first: int, stop: int, rows_per_plane: int, steps0: Any, histogram1: Any, histogram2: Any
 ) -> None:
@@ -163,7 +163,7 @@ def add_runs(  # pragma: no cover - compiled
         histogram2[slot, np.uintp(plane)] += length
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def project_runs(  # pragma: no cover - compiled
     runs: Any, first: int, stop: int, rows_per_plane: int, weights: Any, low: Any, high: Any
 ) -> None:
