@@ -41,7 +41,7 @@ format: venv-lint ## rewrite the code as the formatter wants it
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: venv-test ## compare speed and memory with other tools
+bench: $(VENV)/.bench ## compare speed and memory with other tools
 	$(BIN)/python -m tests.benchmarks $(BENCH_ARGS)
 
 clean: ## remove environments, caches and build output
@@ -72,6 +72,10 @@ $(VENV)/.base: $(VENV)/.torch-$(TORCH) pyproject.toml $(CONSTRAINTS)
 
 $(VENV)/.test: $(VENV)/.base
 	@$(PIP_INSTALL) $(INSTALL)[test]
+	@touch $@
+
+$(VENV)/.bench: $(VENV)/.test
+	@$(PIP_INSTALL) $(INSTALL)[test,bench]
 	@touch $@
 
 $(VENV)/.lint: $(VENV)/.test

@@ -327,7 +327,9 @@ def _check_phases(workflow: Any) -> None:
                 key=argument,
                 found=name,
                 expected=f"one of: {', '.join(runnable)}" if argument == "run_id" else f"a key such as {default}",
-                next_step=f"correct --{argument}",
+                next_step="put quotes around patterns such as 'seg/*.nii.gz', or the shell makes several words of them"
+                if (argument == "run_id" and os.sep in name) or name.endswith(".gz")
+                else f"correct --{argument}",
             )
         value = parser[name]
         items = value if isinstance(value, list) else [value]

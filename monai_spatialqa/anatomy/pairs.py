@@ -35,8 +35,10 @@ def resolve_pairs(pairs: PairSpec, label_map: LabelMap) -> list[tuple[str, str]]
             raise _unknown_form(dict(pairs))
         return list(combinations(label_map.select(pairs["among"]), 2))
     resolved = []
+    if not isinstance(pairs, Sequence):
+        raise _unknown_form(pairs)
     for pair in pairs:
-        if isinstance(pair, str) or len(pair) != 2:
+        if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
             raise SettingsError("a pair is two structure names", key="pairs", found=pair, expected="[name, name]")
         first, second = (label_map.by_name(name).name for name in pair)
         if first == second:

@@ -308,6 +308,6 @@ def _looks_like_intensities(found: str) -> LabelValueError:
         "the label map looks like an intensity image",
         code="intensity_image",
         found=found,
-        expected=f"at most {MAX_LABELS:,} structure ids in connected regions",
+        expected=f"at most {MAX_LABELS:,} structure ids, in regions and not scattered voxel by voxel",
         next_step="check that the label file was not swapped with the image",
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -47,13 +48,16 @@ def inexact_labels(largest: float, exact_below: int) -> LabelValueError:
 
 def fractional_labels(samples: Sequence[float]) -> LabelValueError:
     """The refusal of label values that are no whole numbers."""
-    probabilities = all(0 <= value <= 1 for value in samples)
+    if not all(map(math.isfinite, samples)):
+        step = "check that the file is a label map; where it is, set voxels without a label to 0"
+    elif all(0 <= value <= 1 for value in samples):
+        step = "threshold the probabilities into a mask first"
+    else:
+        step = "resample label maps with nearest neighbour, or check that the file is a label map"
     return LabelValueError(
         "label values are not whole numbers",
         code="fractional_labels",
         found=", ".join(f"{value:g}" for value in samples),
         expected="structure ids, or floats within 0.001 of them",
-        next_step="threshold the probabilities into a mask first"
-        if probabilities
-        else "resample label maps with nearest neighbour, or check that the file is a label map",
+        next_step=step,
     )

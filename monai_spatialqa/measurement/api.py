@@ -8,10 +8,10 @@ from typing import Literal
 
 from monai_spatialqa.anatomy import LabelMap, load_label_map
 from monai_spatialqa.anatomy.pairs import PairSpec
-from monai_spatialqa.errors import readable
+from monai_spatialqa.errors import SettingsError, readable
 from monai_spatialqa.measurement.case import CaseFiles, measure_case
 from monai_spatialqa.measurement.listing import stem_of
-from monai_spatialqa.measurement.options import CenterKind, MeasureOptions, segmented_names
+from monai_spatialqa.measurement.options import CenterKind, MeasureOptions, segmented_names, whole_values
 from monai_spatialqa.records import Case, Measurement
 
 
@@ -61,19 +61,23 @@ def measure(
         ...                 distances=[("liver", "spleen")])  # doctest: +SKIP
         >>> m.structures["liver"].volume_ml, m.pairs[0].distance_mm  # doctest: +SKIP
     """
+    for key, path in (("label", label), ("image", image)):
+        given = isinstance(path, (str, Path)) and str(path) not in ("", ".")
+        if not (given or (key == "image" and image is None)):
+            raise SettingsError(f"{key} is not a path", key=key, found=repr(path)[:80], expected="path of a NIfTI file")
     named = None if label_map is None else load_label_map(label_map)
     options = MeasureOptions(
         label_map=named,
         distances=distances,
         distance_kind=distance_kind,
-        ignore=(ignore,) if isinstance(ignore, int) else tuple(ignore),
+        ignore=whole_values(ignore),
         segmented=segmented_names(segmented, named),
         form=form,
         fov_margin_voxels=fov_margin_voxels,
         strict=strict,
     )
     case = Case(
-        case_id=case_id or stem_of(label),
+        case_id=str(case_id) if case_id is not None and str(case_id) else stem_of(label),
         label=readable(str(label)),
         image=None if image is None else readable(str(image)),
     )

@@ -97,7 +97,9 @@ class Guarded(Transform):
             with _record_tells_unknown_ids():
                 record = self.transform(dict(data))["record"]
         except Exception as error:  # whatever it is, it concerns this case only
-            details = failure_from(case_id, _first_refusal(error)).error
+            details = dict(failure_from(case_id, _first_refusal(error)).error)
+            if details["key"] in data:  # the place in the dictionary says nothing that the file does not
+                details["key"] = None
             record = error_measurement(case_id, source, details, self.options.sha256, data["root"])
         return {"case_id": case_id, "record": record}
 
@@ -182,7 +184,10 @@ def record_of(
     unknown: list[int] = []
     names = dict(_rows(label_map))
     if others:
-        names, unknown = declared_structures(others, options)
+        try:
+            names, unknown = declared_structures(others, options)
+        except SpatialQAError as error:
+            raise error.with_context(case=case_id, file=checked.file) from None
         rest = load_label_map({label: name for name, label in names.items() if label in unknown})
         extra = MeasureStructures(
             rest, ignore=(*label_map.ids, *options.ignore), fov_margin_voxels=options.fov_margin_voxels
@@ -198,11 +203,20 @@ def record_of(
         grid=checked.grid,
         stored_orientation=checked.stored_orientation,
         geometry=checked.geometry,
-        notes=checked.notes,
+        notes=[*checked.notes, *_channel_notes(checked)],
         resampled=checked.resampled,
         margin=options.fov_margin_voxels,
     )
     return build_measurement(facts, names, fields, named_pairs(options, names), options.distance_kind, unknown)
+
+
+def _channel_notes(checked: CheckedLabel) -> list[str]:
+    """How several volumes of one file were read; nobody but the user can know that they are no time series."""
+    count = len(checked.voxels)
+    if count == 1:
+        return []
+    kind = "one-hot channels" if int(checked.voxels.max()) <= 1 else "layers of ids"
+    return [f"{count} volumes in one file, read as {kind}"]
 
 
 def _rows(label_map: LabelMap) -> list[tuple[str, int]]:

@@ -11,12 +11,24 @@ import numpy as np
 
 from monai_spatialqa.errors import SpatialQAError
 from monai_spatialqa.measurement.case import CaseFiles
+from monai_spatialqa.measurement.options import MeasureOptions
 from monai_spatialqa.measurement.settings import MeasureSettings
 from monai_spatialqa.records import Measurement, Pair, Structure
 
 _AXIS_WORDS = ("left to right", "posterior to anterior", "inferior to superior")
 
 logger = logging.getLogger(__name__)
+
+
+def with_card_names(settings: MeasureSettings, options: MeasureOptions) -> MeasureSettings:
+    """The settings with groups among the card names spelled out.
+
+    Raises:
+        LabelMapError: a name that the label map does not have.
+    """
+    if not isinstance(settings.cards, list) or options.label_map is None:
+        return settings
+    return settings.model_copy(update={"cards": options.label_map.select(settings.cards)})
 
 
 def draw_cards(
@@ -34,6 +46,9 @@ def draw_cards(
     for record in records:
         if record.errors or record.geometry is None or record.case_id not in files_of:
             continue
+        if record.geometry.orientation is None:
+            logger.warning("no cards for case %s: its file does not say where left and right are", record.case_id)
+            continue
         names = _chosen(record, settings.cards)
         if names:
             try:
@@ -45,7 +60,10 @@ def draw_cards(
 
 def _chosen(record: Measurement, cards: int | list[str]) -> list[str]:
     if isinstance(cards, list):
-        return [name for name in cards if name in record.structures and record.structures[name].box]
+        missing = [name for name in cards if name not in record.structures or record.structures[name].box is None]
+        if missing:
+            logger.warning("no card in case %s for %s: not in its label map", record.case_id, ", ".join(missing))
+        return [name for name in cards if name not in missing]
     whole = [
         (-(structure.volume_mm3 or 0.0), name)
         for name, structure in record.structures.items()
@@ -102,7 +120,7 @@ def _segment(
     record: Measurement, structure: Structure, pair: Pair | None
 ) -> tuple[Sequence[Sequence[float]] | None, str]:
     """The line to draw and its text: the distance asked for, else the longest edge of the box through its centre."""
-    volume = f"{structure.volume_ml:.1f} ml"
+    volume = f"{structure.volume_ml:.1f} ml" if (structure.volume_ml or 0) >= 1 else f"{structure.volume_ml:.3g} ml"
     if pair is not None:
         centres = "box centres" if pair.kind == "box_center" else "centroids"
         return pair.points_ras_mm, f"{volume}; {pair.a} to {pair.b} ({centres}) {pair.distance_mm:.1f} mm"

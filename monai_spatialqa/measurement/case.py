@@ -120,6 +120,10 @@ def require_nifti(path: Path) -> None:
     Raises:
         FileReadError: naming the file.
     """
+    if path.is_dir():
+        raise FileReadError(
+            "this is a folder", code="unsupported_format", file=path, expected="a NIfTI file", next_step="name the file"
+        )
     if not path.is_file():
         raise FileReadError("there is no such file", code="missing_file", file=path, next_step="check the path")
     if not is_nifti(path):

@@ -75,8 +75,10 @@ def _found(patterns: str | Sequence[str], key: str) -> list[str]:
     files: list[str] = []
     for pattern in [patterns] if isinstance(patterns, str) else patterns:
         given = system_path(pattern)
-        matches = [given] if os.path.isfile(given) else sorted(glob.glob(given, recursive=True))
-        matches = [match for match in matches if os.path.isfile(match) and not Path(match).name.startswith("._")]
+        # What is named without a pattern is a case, there or not; so is a dangling link, such as data not fetched yet.
+        literal = os.path.isfile(given) or not glob.has_magic(given)
+        matches = [given] if literal else sorted(glob.glob(given, recursive=True))
+        matches = [match for match in matches if not (os.path.isdir(match) or Path(match).name.startswith("._"))]
         if not matches:
             raise PairingError(
                 f"no file fits {key}",

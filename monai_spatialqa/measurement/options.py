@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import operator
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -49,7 +50,9 @@ class MeasureOptions:
             self.distance_kind in get_args(CenterKind), "distance_kind", self.distance_kind, "box_center, centroid"
         )
         _require(self.form in (None, "sform", "qform"), "form", self.form, "sform, qform or null")
-        _require(self.fov_margin_voxels >= 0, "fov_margin_voxels", self.fov_margin_voxels, "0 or more voxels")
+        margin = self.fov_margin_voxels
+        _require(type(margin) is int and margin >= 0, "fov_margin_voxels", margin, "0 or more whole voxels")
+        _require(isinstance(self.strict, bool), "strict", self.strict, "true or false")
         if self.segmented is not None and self.label_map is None:
             raise SettingsError(
                 "which structures were looked for needs a label map", key="segmented", next_step="pass label_map"
@@ -91,6 +94,20 @@ def segmented_names(segmented: str | Iterable[str] | None, label_map: LabelMap |
         return None
     names = [segmented] if isinstance(segmented, str) else list(segmented)
     return tuple(names if label_map is None else label_map.select(names))
+
+
+def whole_values(ignore: int | Iterable[int]) -> tuple[int, ...]:
+    """Voxel values to ignore, one or several.
+
+    Raises:
+        SettingsError: when one is no whole number.
+    """
+    try:
+        return tuple(operator.index(value) for value in ([ignore] if isinstance(ignore, int) else ignore))
+    except TypeError:
+        raise SettingsError(
+            "ignore is unusable", key="ignore", found=ignore, expected="whole numbers, e.g. [-1]"
+        ) from None
 
 
 def _require(holds: bool, key: str, found: Any, expected: str) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import monai_spatialqa
 from monai_spatialqa.errors import JournalError, SettingsError
 from monai_spatialqa.execution import Failure, map_cases
-from monai_spatialqa.measurement.cards import draw_cards
+from monai_spatialqa.measurement.cards import draw_cards, with_card_names
 from monai_spatialqa.measurement.case import CaseFiles, check_files, measure_case
 from monai_spatialqa.measurement.listing import list_cases
 from monai_spatialqa.measurement.options import MeasureOptions
@@ -53,6 +53,7 @@ def run_measurement(settings: MeasureSettings, loader: Chain | None = None) -> M
         SpatialQAError: the settings or the case list are unusable, or the folder holds another run's results.
     """
     options = settings.options()
+    settings = with_card_names(settings, options)
     cases = list_cases(settings)
     output = settings.output
     started = datetime.now(UTC)
@@ -184,7 +185,7 @@ def _append_run(path: Path, started: datetime, seconds: float, measured: int, se
     line = {
         "started": started.isoformat(timespec="seconds"),
         "seconds": round(seconds, 3),
-        "cases_measured": measured,
+        "cases_tried": measured,
         "workers": settings.workers,
         "path": "transforms" if settings.takes_transforms else "stream",
         "device": settings.device,

@@ -37,9 +37,7 @@ DISTANCE_COLUMNS = ("case_id", "a", "b", "kind", "distance_mm", "status")
 def write_structure_table(path: Path, records: Iterable[Measurement]) -> None:
     """One row per case and structure; empty cells where a value is not known or not there."""
     rows = [
-        _structure_row(record.case_id, name, structure)
-        for record in records
-        for name, structure in record.structures.items()
+        _structure_row(record, name, structure) for record in records for name, structure in record.structures.items()
     ]
     _write(path, STRUCTURE_COLUMNS, rows)
 
@@ -54,11 +52,13 @@ def write_distance_table(path: Path, records: Iterable[Measurement]) -> None:
     _write(path, DISTANCE_COLUMNS, rows)
 
 
-def _structure_row(case_id: str, name: str, structure: Structure) -> list[object]:
-    box = structure.box
+def _structure_row(record: Measurement, name: str, structure: Structure) -> list[object]:
+    # The columns of extents name directions: without an orientation they stay empty, the record has the lengths.
+    oriented = record.geometry is not None and record.geometry.orientation is not None
+    box = structure.box if oriented else None
     none = (None, None, None)
     return [
-        case_id,
+        record.case_id,
         name,
         structure.label,
         " ".join(structure.status),

@@ -72,7 +72,7 @@ class StructureTransform(Transform):
         structures: StructuresSpec,
         *,
         layout: str = "auto",
-        ignore: Iterable[int] = (),
+        ignore: int | Iterable[int] = (),
         segmented: Iterable[str] | None = None,
         fov_margin_voxels: int = 0,
         strict: bool = False,
@@ -82,7 +82,7 @@ class StructureTransform(Transform):
         self.label_map = load_label_map(structures)
         self.structures: tuple[str, ...] = self.label_map.names
         self.layout = layout
-        self.ignore = tuple(int(value) for value in ignore)
+        self.ignore = tuple(int(value) for value in ([ignore] if isinstance(ignore, int) else ignore))
         ignored = sorted(set(self.ignore) & set(self.label_map.ids))
         require_setting(not ignored, "ignore", ignored, "ids that are not declared")
         self.segmented = None if segmented is None else tuple(self.label_map.select(segmented))

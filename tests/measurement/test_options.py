@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import monai_spatialqa as sqa
-from monai_spatialqa.errors import PairingError, SettingsError
+from monai_spatialqa.errors import FileReadError, PairingError, SettingsError
 
 Write = Callable[..., Path]
 
@@ -27,6 +27,13 @@ Write = Callable[..., Path]
         ({"distances": "foo"}, "pairs"),
         ({"distances": [("label_1", "label_1")]}, "pairs"),
         ({"distances": [("label_1", "label_9")]}, "distances"),
+        ({"distances": 5}, "pairs"),
+        ({"distances": [("label_1",)]}, "pairs"),
+        ({"ignore": ["a"]}, "ignore"),
+        ({"ignore": [-1.5]}, "ignore"),
+        ({"strict": "yes"}, "strict"),
+        ({"fov_margin_voxels": 1.5}, "fov_margin_voxels"),
+        ({"image": 7}, "image"),
     ],
 )
 def test_unusable_options_name_their_key(
@@ -63,3 +70,14 @@ def test_unknown_ids_of_a_file_with_several_volumes_are_measured(write_nifti: Wr
     found = sqa.measure(write_nifti("a.nii.gz", layers), label_map={3: "known"})
     assert found.unknown_labels == [4]
     assert found.structures["label_4"].voxel_count == found.structures["known"].voxel_count == 36
+
+
+@pytest.mark.parametrize("label", ["", None, 5, np.zeros((2, 2, 2))])
+def test_a_label_that_is_no_path(label: Any) -> None:
+    with pytest.raises(SettingsError, match="label is not a path"):
+        sqa.measure(label)
+
+
+def test_a_folder_is_not_a_file(tmp_path: Path) -> None:
+    with pytest.raises(FileReadError, match="folder"):
+        sqa.measure(tmp_path)

@@ -160,7 +160,7 @@ def test_a_failed_case_is_tried_again_and_the_rest_kept(
     records = run_measure(labels="seg/*.nii.gz")
     assert [record["errors"] for record in records] == [[], []]
     runs = [json.loads(line) for line in (tmp_path / "out/run.jsonl").open()]
-    assert [one["cases_measured"] for one in runs] == [2, 1]
+    assert [one["cases_tried"] for one in runs] == [2, 1]
 
 
 def test_a_changed_file_is_measured_again(run_measure: Run, write_nifti: Any, block: np.ndarray) -> None:
@@ -209,7 +209,7 @@ def test_a_killed_run_goes_on_where_it_was(write_nifti: Any, tmp_path: Path, bun
         subprocess.run([*command, out], cwd=tmp_path, check=True, capture_output=True, timeout=300)
     assert journal.read_bytes() == (tmp_path / "whole/measurements.jsonl").read_bytes()
     resumed = json.loads((tmp_path / "killed/run.jsonl").read_text().splitlines()[-1])
-    assert resumed["cases_measured"] == 60 - done
+    assert resumed["cases_tried"] == 60 - done
 
 
 _RUN = """
@@ -334,3 +334,54 @@ def test_every_orientation_gives_the_same_record(run_measure: Run, tmp_path: Pat
                 expected["centroid_ras_mm"], abs=1e-4
             )  # float32 header
         assert [pair["distance_mm"] for pair in pairs] == pytest.approx([p["distance_mm"] for p in first[1]], abs=1e-4)
+
+
+def test_without_an_orientation_nothing_names_a_direction(
+    run_measure: Run, write_nifti: Any, block: np.ndarray, tmp_path: Path
+) -> None:
+    write_nifti("seg/a.nii.gz", block, BLOCK_AFFINE, forms=(0, 0))
+    (record,) = run_measure(labels="seg/*.nii.gz", cards=1)
+    assert record["structures"]["label_1"]["box"]["extent_mm"] == [6, 12, 12]
+    assert record["structures"]["label_1"]["volume_mm3"] == 864
+    (row,) = csv.DictReader((tmp_path / "out/measurements.csv").open(encoding="utf-8"))
+    assert [row[name] for name in row if name.startswith(("extent_", "center_", "centroid_r"))] == [""] * 7
+    assert not (tmp_path / "out/cards").exists()
+
+
+def test_a_mistyped_card_is_refused_and_an_absent_one_told(
+    run_measure: Run, write_nifti: Any, block: np.ndarray, caplog: pytest.LogCaptureFixture
+) -> None:
+    write_nifti("seg/a.nii.gz", block, BLOCK_AFFINE)
+    with pytest.raises(RuntimeError) as error:
+        run_measure(labels="seg/*.nii.gz", label_map={1: "heart", 2: "liver"}, cards=["hart"])
+    assert "heart" in str(cause(error))
+    run_measure(labels="seg/*.nii.gz", label_map={1: "heart", 2: "liver"}, cards=["heart", "liver"])
+    assert "no card in case a for liver" in caplog.text
+
+
+def test_files_that_are_not_there_are_failed_cases(
+    run_measure: Run, write_nifti: Any, block: np.ndarray, tmp_path: Path
+) -> None:
+    """A link to data that is not fetched yet, and a name in a list."""
+    write_nifti("seg/a.nii.gz", block, BLOCK_AFFINE)
+    (tmp_path / "seg/b.nii.gz").symlink_to("/nowhere/b.nii.gz")
+    with pytest.raises(SystemExit, match="2 cases failed"):
+        run_measure(labels=["seg/*.nii.gz", "seg/c.nii.gz"])
+    rows = [json.loads(line) for line in (tmp_path / "out/measurements.jsonl").open()]
+    assert [[error["code"] for error in row["errors"]] for row in rows] == [[], ["missing_file"], ["missing_file"]]
+
+
+def test_error_records_of_both_paths_are_the_same(
+    run_measure: Run, write_nifti: Any, block: np.ndarray, tmp_path: Path
+) -> None:
+    write_nifti("seg/negative.nii.gz", -block.astype(np.int16), BLOCK_AFFINE)
+    write_nifti("seg/fraction.nii.gz", block.astype(np.float32) / 2, BLOCK_AFFINE)
+    write_nifti("seg/unknown.nii.gz", block * 9, BLOCK_AFFINE)
+    noise = np.random.default_rng(0).integers(0, 900, (20, 20, 20)).astype(np.int16)
+    write_nifti("seg/noise.nii.gz", noise, BLOCK_AFFINE)
+    written = []
+    for path in ("stream", "transforms"):
+        with pytest.raises(SystemExit, match="4 cases failed"):
+            run_measure(labels="seg/*.nii.gz", label_map={1: "a"}, strict=True, path=path, output_dir=path)
+        written.append((tmp_path / path / "measurements.jsonl").read_bytes())
+    assert written[0] == written[1]
