@@ -97,7 +97,9 @@ class MarginalEncoder:
         self._added = 0  # of these, already in the histograms
         self._next_plane = 0  # first plane whose boundaries are not counted yet
         self._grow_slots(128)
-        self._kept: list[NDArray] | None = [] if keep_runs_bytes else None
+        self._position_bits = self._grid[0].bit_length()
+        bits = (self._grid[1] * self._grid[2]).bit_length() + 2 * self._position_bits + kernels.SLOT_BITS
+        self._kept: list[NDArray[np.uint64]] | None = [] if keep_runs_bytes and bits <= 64 else None
         self._keep_room = keep_runs_bytes
         self._run_total = 0
 
@@ -205,11 +207,13 @@ class MarginalEncoder:
     def _keep(self, runs: NDArray) -> None:
         if self._kept is None or not len(runs):
             return
-        self._keep_room -= runs.nbytes
+        packed = np.empty(len(runs), np.uint64)
+        self._keep_room -= packed.nbytes
         if self._keep_room < 0:
             self._kept = None
             return
-        self._kept.append(runs.copy())
+        kernels.pack_runs(runs, self._position_bits, packed)
+        self._kept.append(packed)
 
     def result(self) -> Marginals:
         """Close the stream.
@@ -257,12 +261,18 @@ class MarginalEncoder:
         """Whether voxel number ``positions[n]`` (memory order) belongs to ``labels[n]``; None if runs were not kept."""
         if self._kept is None:
             return None
-        slots = np.array([self._slot_of_label.get(label, kernels.NO_SLOT) for label in labels])
+        slots = np.array([self._slot_of_label.get(label, kernels.NO_SLOT) for label in labels], np.int64)
+        row, column = np.divmod(np.asarray(positions, np.int64), self._grid[0])
+        # The last run that starts at the position or before it, if it is in the same row.
+        tail_bits = self._position_bits + kernels.SLOT_BITS
+        wanted = (row << self._position_bits | column).astype(np.uint64) << np.uint64(tail_bits)
+        largest = wanted | np.uint64((1 << tail_bits) - 1)
         found = np.zeros(len(labels), bool)
-        for row, start, stop, slot in (runs.T for runs in self._kept):
-            first = row.astype(np.int64) * self._grid[0] + start
-            at = np.searchsorted(first, positions, side="right") - 1
-            found |= (at >= 0) & (positions - first[at] < (stop - start)[at]) & (slot[at] == slots)
+        for packed in self._kept:
+            run = packed[np.maximum(np.searchsorted(packed, largest, side="right") - 1, 0)].astype(np.int64)
+            stop = run >> kernels.SLOT_BITS & ((1 << self._position_bits) - 1)
+            same_row = run >> tail_bits + self._position_bits == row
+            found |= same_row & (run <= largest.astype(np.int64)) & (column < stop) & (run & 0x1FFF == slots)
         return [bool(answer) for answer in found]
 
 

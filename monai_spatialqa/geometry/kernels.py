@@ -18,6 +18,9 @@ from monai_spatialqa.geometry.lanes import LANES, changes, lowest_bit
 HASH_SIZE = 1 << 14
 """Slots of the open-addressing table; larger than any allowed number of distinct values."""
 
+SLOT_BITS = 13
+"""Bits that hold any slot; :data:`~monai_spatialqa.geometry.marginals.MAX_LABELS` is smaller than two to this power."""
+
 # Positions in the ``state`` vector that a scan carries from block to block.
 AT, BASE, RUN_START, ROW, ROW_END, SLOT_COUNT, SLOT, STOPPED = range(8)
 
@@ -188,3 +191,16 @@ def project_runs(  # pragma: no cover - compiled
             other = offset + weight[0] * (run[2] - 1)
             low[slot, function] = min(low[slot, function], one, other)
             high[slot, function] = max(high[slot, function], one, other)
+
+
+@njit(nogil=True, cache=True)
+def pack_runs(runs: Any, position_bits: int, packed: Any) -> None:  # pragma: no cover - compiled
+    """Runs as single numbers that ascend as the runs do: row, start, stop and slot, from the highest bits to the lowest.
+
+    ``position_bits`` must hold a row's length; ``packed`` is uint64.
+    """
+    bits = np.uint64(position_bits)
+    for at in range(np.uintp(runs.shape[0])):
+        run = runs[at]
+        ends = np.uint64(run[0]) << bits | np.uint64(run[1])
+        packed[at] = (ends << bits | np.uint64(run[2])) << np.uint64(SLOT_BITS) | np.uint64(run[3])

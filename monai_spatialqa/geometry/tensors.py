@@ -44,12 +44,19 @@ def whole_numbers(values: Tensor) -> Tensor:
         if values.is_complex():
             raise LabelValueError("complex values are no structure ids", found=values.dtype, expected="whole numbers")
         return values
+    exact_below = int(2 / torch.finfo(values.dtype).eps)
+    if values.numel():
+        low, high = (float(end) for end in values.aminmax())
+        limit = min(exact_below, 2**15)
+        if -limit < low and high < limit:  # NaN compares false
+            small = values.to(torch.int16)
+            if bool((small == values).all()):  # nearly every float label map: exact as it stands
+                return small
     rounded = values.round()
     bad = ~((values - rounded).abs() <= FLOAT_TOLERANCE)  # NaN and infinity compare false
     if bad.any():
         raise fractional_labels(values[bad].unique()[:5].tolist())
     largest = float(rounded.abs().max()) if values.numel() else 0.0
-    exact_below = int(2 / torch.finfo(values.dtype).eps)
     if largest >= exact_below:
         raise inexact_labels(largest, exact_below)
     return rounded.to(torch.int16 if largest < 2**15 else torch.int64)
