@@ -1,15 +1,31 @@
 """What a label means: structure names, sides, groups and label maps. Knows neither torch nor MONAI."""
 
+from monai_spatialqa.anatomy.derived import DerivedStructure
 from monai_spatialqa.anatomy.label_map import LabelMap
 from monai_spatialqa.anatomy.loading import load_label_map, shipped_label_maps
 from monai_spatialqa.anatomy.pairs import PairSpec, partner_rows, resolve_pairs
-from monai_spatialqa.anatomy.structure import Side, StructureInfo, fallback_name, opposite_name, side_of_name
+from monai_spatialqa.anatomy.structure import (
+    TUMOUR_KINDS,
+    Coding,
+    Colour,
+    Side,
+    StructureInfo,
+    TumourKind,
+    fallback_name,
+    opposite_name,
+    side_of_name,
+)
 
 __all__ = [
+    "TUMOUR_KINDS",
+    "Coding",
+    "Colour",
+    "DerivedStructure",
     "LabelMap",
     "PairSpec",
     "Side",
     "StructureInfo",
+    "TumourKind",
     "fallback_name",
     "load_label_map",
     "opposite_name",

@@ -9,15 +9,15 @@ from collections import Counter
 from collections.abc import Collection
 from typing import Any
 
-from monai_spatialqa.anatomy.fields import read_fields, read_text, refusal, shown
-from monai_spatialqa.anatomy.structure import StructureInfo, fallback_name
+from monai_spatialqa.anatomy.coding import read_coding, read_colour, read_tumour_kind
+from monai_spatialqa.anatomy.fields import checked_name, read_fields, read_text, refusal, shown
+from monai_spatialqa.anatomy.structure import StructureInfo
 from monai_spatialqa.anatomy.text import Pairs
 
 LARGEST_LABEL = 2**64 - 1
 
-_FIELDS = ("label", "name", "side", "partner", "group")
+_FIELDS = ("label", "name", "side", "partner", "group", "coding", "colour", "tumour_kind", "source_name")
 _INTEGER = re.compile(r"0|-?[1-9][0-9]{0,39}")
-_RESERVED = re.compile(r"label_[0-9]+")
 
 
 def read_structures(tree: Any, ignore_labels: Collection[int]) -> tuple[list[StructureInfo], set[str]]:
@@ -85,7 +85,7 @@ def read_label(value: Any, siblings: Pairs | None = None) -> int:
     next_step = "write the id as a plain decimal number"
     if siblings and all(isinstance(name, int) for _, name in siblings):
         next_step = "turn the entries round, from 'name: id' to 'id: name'"
-    elif value in ("name", "source", "licence", "groups"):
+    elif value in ("name", "source", "licence", "verified", "notes", "groups", "derived"):
         next_step = "in the full form, put the entries under 'structures'"
     raise refusal(
         "an id is not a whole number",
@@ -99,13 +99,22 @@ def read_label(value: Any, siblings: Pairs | None = None) -> int:
 
 def _structure(label: int, fields: dict[str, Any]) -> StructureInfo:
     where = f"id {label}"
-    name = _checked_name(label, fields.get("name"))
+    name = checked_name(fields.get("name"), where, label=label)
     _refuse_impossible(label, name)
     side = fields.get("side")
     if side not in (None, "left", "right"):
         raise refusal("unknown side", code="bad_side", key=where, found=shown(side), expected="left, right or nothing")
-    partner = read_text(fields.get("partner"), f"partner of {where}")
-    return StructureInfo(label, name, side, partner, read_text(fields.get("group"), f"group of {where}"))
+    return StructureInfo(
+        label=label,
+        name=name,
+        side=side,
+        partner=read_text(fields.get("partner"), f"partner of {where}"),
+        group=read_text(fields.get("group"), f"group of {where}"),
+        coding=read_coding(fields.get("coding"), where),
+        colour=read_colour(fields.get("colour"), where),
+        tumour_kind=read_tumour_kind(fields.get("tumour_kind"), where),
+        source_name=read_text(fields.get("source_name"), f"source_name of {where}"),
+    )
 
 
 def _refuse_impossible(label: int, name: str) -> None:
@@ -119,24 +128,6 @@ def _refuse_impossible(label: int, name: str) -> None:
         problem, next_step = "an id does not fit into 64 bits", "correct the entry"
     expected = f"a whole number from 1 to {LARGEST_LABEL}"
     raise refusal(problem, code="bad_id", key=f"id {label}", found=name, expected=expected, next_step=next_step)
-
-
-def _checked_name(label: int, name: Any) -> str:
-    where = f"id {label}"
-    if name is None or name == "":
-        raise refusal("a structure has no name", code="bad_name", key=where, found=shown(name), expected="a name")
-    if not isinstance(name, str):
-        next_step = "write the name in quotes"
-        raise refusal(
-            "a name is not text", code="bad_name", key=where, found=name, expected="text", next_step=next_step
-        )
-    if name != name.strip() or not name.isprintable():
-        expected = "printable text without spaces around it"
-        raise refusal("a name has unprintable parts", code="bad_name", key=where, found=repr(name), expected=expected)
-    if _RESERVED.fullmatch(name) and name != fallback_name(label):
-        expected = f"{fallback_name(label)}, or a name of another form"
-        raise refusal("a name is reserved for another id", code="bad_name", key=where, found=name, expected=expected)
-    return name
 
 
 def _refuse_double_ids(entries: list[tuple[int, dict[str, Any]]]) -> None:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections import Counter
 from typing import Any
 
+from monai_spatialqa.anatomy.structure import fallback_name
 from monai_spatialqa.anatomy.text import OtherScalar, Pairs
 from monai_spatialqa.errors import LabelMapError
+
+_RESERVED = re.compile(r"label_[0-9]+")
 
 
 def refusal(
@@ -50,6 +54,63 @@ def read_text(value: Any, field: str) -> str | None:
     if value is None or (isinstance(value, str) and value.strip()):
         return value
     raise refusal("a field is not text", key=field, found=shown(value), expected="text, or leave it out")
+
+
+def read_texts(value: Any, field: str) -> tuple[str, ...]:
+    """A field that holds a list of texts, or nothing.
+
+    Raises:
+        LabelMapError: for anything else.
+    """
+    if value is None:
+        return ()
+    if not isinstance(value, list) or isinstance(value, Pairs):
+        raise refusal("a field is not a list", key=field, found=shown(value), expected="a list of texts")
+    for number, item in enumerate(value, start=1):
+        if not isinstance(item, str) or not item.strip():
+            expected = "text; in YAML in quotes"
+            raise refusal("an item is not text", key=f"item {number} of {field}", found=shown(item), expected=expected)
+    return tuple(value)
+
+
+def read_flag(value: Any, field: str) -> bool | None:
+    """A field that holds true, false or nothing.
+
+    Raises:
+        LabelMapError: for anything else.
+    """
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, OtherScalar) and value.text in ("true", "false"):
+        return value.text == "true"
+    raise refusal("a field is neither true nor false", key=field, found=shown(value), expected="true, or false")
+
+
+def checked_name(name: Any, where: str, label: int | None = None) -> str:
+    """The name of a structure.
+
+    Args:
+        name: what was read.
+        where: the entry it belongs to.
+        label: its id; None for a structure without one.
+
+    Raises:
+        LabelMapError: when it is missing, not text, unprintable, or reserved (``label_7`` for another id than 7).
+    """
+    if name is None or name == "":
+        raise refusal("a structure has no name", code="bad_name", key=where, found=shown(name), expected="a name")
+    if not isinstance(name, str):
+        next_step = "write the name in quotes"
+        raise refusal(
+            "a name is not text", code="bad_name", key=where, found=name, expected="text", next_step=next_step
+        )
+    if name != name.strip() or not name.isprintable():
+        expected = "printable text without spaces around it"
+        raise refusal("a name has unprintable parts", code="bad_name", key=where, found=repr(name), expected=expected)
+    if _RESERVED.fullmatch(name) and (label is None or name != fallback_name(label)):
+        expected = "a name of another form" if label is None else f"{fallback_name(label)}, or a name of another form"
+        raise refusal("a name is reserved for another id", code="bad_name", key=where, found=name, expected=expected)
+    return name
 
 
 def closest(name: str, known: tuple[str, ...] | list[str]) -> str:

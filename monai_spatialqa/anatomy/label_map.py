@@ -6,10 +6,11 @@ import difflib
 import hashlib
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 
-from monai_spatialqa.anatomy.structure import StructureInfo, fallback_name
+from monai_spatialqa.anatomy.derived import DerivedStructure
+from monai_spatialqa.anatomy.structure import StructureInfo, TumourKind, fallback_name
 from monai_spatialqa.errors import LabelMapError
 
 
@@ -17,7 +18,7 @@ from monai_spatialqa.errors import LabelMapError
 class LabelMap:
     """An immutable list of structures with their voxel values, in the order of those values.
 
-    Make one with :func:`monai_spatialqa.anatomy.load_label_map`, which checks ids, names, sides and groups.
+    Make one with :func:`monai_spatialqa.anatomy.load_label_map`, which checks ids, names, sides, groups and rules.
 
     Attributes:
         name: short name, as it stands in records.
@@ -25,6 +26,10 @@ class LabelMap:
         licence: licence of the list, None when not known.
         entries: the structures, by ascending label.
         groups: named lists of structures.
+        derived_structures: the structures it defines as unions of others, in the order of the file.
+        verified: whether ids and names were compared with the list that the owner of the data publishes; None where
+            the map does not say.
+        notes: what to know before using it, one text each: traps of the source, and what is ours.
 
     Example:
         >>> from monai_spatialqa.anatomy import load_label_map
@@ -38,6 +43,9 @@ class LabelMap:
     licence: str | None
     entries: tuple[StructureInfo, ...]
     groups: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    derived_structures: tuple[DerivedStructure, ...] = ()
+    verified: bool | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def ids(self) -> tuple[int, ...]:
@@ -54,10 +62,40 @@ class LabelMap:
         """Names of the groups."""
         return tuple(name for name, _ in self.groups)
 
+    @property
+    def derived(self) -> dict[str, tuple[int, ...]]:
+        """Voxel values of each derived structure, ascending, by its name.
+
+        Example:
+            >>> from monai_spatialqa.anatomy import load_label_map
+            >>> load_label_map("brats2021").derived["whole_tumour"]
+            (1, 2, 4)
+        """
+        return {entry.name: entry.labels for entry in self.derived_structures}
+
+    @property
+    def tumours(self) -> dict[TumourKind, tuple[str, ...]]:
+        """Names of the structures of each tumour kind that the map has, derived ones behind its own."""
+        kinds = [(entry.tumour_kind, entry.name) for entry in self.entries]
+        kinds += [(entry.tumour_kind, entry.name) for entry in self.derived_structures]
+        found: dict[TumourKind, tuple[str, ...]] = {}
+        for kind, name in kinds:
+            if kind is not None:
+                found[kind] = (*found.get(kind, ()), name)
+        return found
+
     @cached_property
     def sha256(self) -> str:
-        """Hash of what the map says: ids, names, sides, partners and groups, whatever file it was read from."""
-        content = {"structures": [asdict(entry) for entry in self.entries], "groups": dict(self.groups)}
+        """Hash of which voxels belong to what: ids, names, sides, partners, groups and derived structures.
+
+        The same whatever file it was read from; codes, colours, tumour kinds and notes do not change it.
+        """
+        structures = [
+            {"label": e.label, "name": e.name, "side": e.side, "partner": e.partner, "group": e.group} for e in self
+        ]
+        content: dict[str, object] = {"structures": structures, "groups": dict(self.groups)}
+        if self.derived_structures:
+            content["derived"] = self.derived
         text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=True)
         return hashlib.sha256(text.encode("ascii")).hexdigest()
 

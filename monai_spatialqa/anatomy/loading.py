@@ -10,15 +10,16 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from monai_spatialqa.anatomy.derived import read_derived
 from monai_spatialqa.anatomy.entries import read_structures
-from monai_spatialqa.anatomy.fields import read_fields, read_text, refusal, shown
+from monai_spatialqa.anatomy.fields import read_fields, read_flag, read_text, read_texts, refusal, shown
 from monai_spatialqa.anatomy.grouping import read_groups
 from monai_spatialqa.anatomy.label_map import LabelMap
 from monai_spatialqa.anatomy.sides import with_sides
 from monai_spatialqa.anatomy.text import Pairs, from_python, parse_json, parse_yaml
 from monai_spatialqa.errors import LabelMapError
 
-_FIELDS = ("name", "source", "licence", "structures", "groups")
+_FIELDS = ("name", "source", "licence", "verified", "notes", "structures", "groups", "derived")
 _SUFFIXES = (".yaml", ".yml", ".json")
 
 
@@ -35,25 +36,34 @@ def load_label_map(
 
     A file holds ``id: name`` entries, or the full form::
 
-        name: my_labels            # optional, as are source, licence and groups
+        name: my_labels            # optional, as are source, licence, verified, notes, groups and derived
         structures:                # or a list of {label: 1, name: ..., side: ..., partner: ..., group: ...}
           1: kidney_left           # side and partner follow from "left" and "right" in the names
-          2: {name: tumour, side: left, group: lesions}
+          2:
+            name: tumour           # optional: side, partner, group, coding, colour, tumour_kind, source_name
+            side: left
+            coding: {scheme: SCT, code: "108369006", meaning: Neoplasm}
+            colour: [255, 0, 200]
+            tumour_kind: kidney
         groups:
           urinary: [kidney_left]
+        derived:
+          kidney_left_with_tumour: {union: [kidney_left, tumour]}
 
     Args:
         source: name of a shipped label map (which wins over a file of that name), path of a YAML or JSON file relative
             to the working directory, mapping of the same form as a file, or a label map.
-        ignore_labels: ids to leave out, for instance ``[0]`` where a file lists the background.
+        ignore_labels: ids to leave out, for instance ``[0]`` where a file lists the background. A derived structure
+            with one of them is left out too.
 
     Returns:
         The label map; its name is the shipped name, the file's ``name`` or else its stem, or ``custom``.
 
     Raises:
         LabelMapError: for an unknown name, an unreadable file, ids that are double, 0, negative, not whole numbers or
-            above 2**64 - 1, names that are double, empty or reserved (``label_7`` for another id than 7), and sides,
-            partners or groups that contradict the entries.
+            above 2**64 - 1, names that are double, empty or reserved (``label_7`` for another id than 7), sides,
+            partners, groups or derived structures that contradict the entries, and codings, colours or tumour kinds
+            that are none.
 
     Example:
         >>> load_label_map("totalsegmentator_v2").by_name("liver").label
@@ -122,12 +132,18 @@ def _build(tree: Any, name: str, source: str, ignored: frozenset[int]) -> LabelM
     fields = read_fields(tree, _FIELDS, where="the label map") if full else {"structures": tree}
     structures, ignored_names = read_structures(fields["structures"], ignored)
     structures = with_sides(structures)
+    groups = read_groups(fields.get("groups"), structures, ignored_names)
     return LabelMap(
         name=read_text(fields.get("name"), "name") or name,
         source=read_text(fields.get("source"), "source") or source,
         licence=read_text(fields.get("licence"), "licence"),
         entries=tuple(structures),
-        groups=read_groups(fields.get("groups"), structures, ignored_names),
+        groups=groups,
+        derived_structures=read_derived(
+            fields.get("derived"), structures, [group for group, _ in groups], ignored | ignored_names
+        ),
+        verified=read_flag(fields.get("verified"), "verified"),
+        notes=read_texts(fields.get("notes"), "notes"),
     )
 
 
@@ -143,4 +159,5 @@ def _without(label_map: LabelMap, ignored: frozenset[int]) -> LabelMap:
     ]
     groups = [(group, tuple(name for name in names if name not in gone)) for group, names in label_map.groups]
     kept = tuple((group, names) for group, names in groups if names)
-    return replace(label_map, entries=tuple(entries), groups=kept)
+    derived = tuple(entry for entry in label_map.derived_structures if ignored.isdisjoint(entry.labels))
+    return replace(label_map, entries=tuple(entries), groups=kept, derived_structures=derived)

@@ -24,6 +24,7 @@ from monai.data import MetaTensor
 
 import monai_spatialqa as sqa
 from monai_spatialqa import transforms
+from monai_spatialqa.anatomy import TUMOUR_KINDS, load_label_map, shipped_label_maps
 from monai_spatialqa.measurement import MeasureSettings
 from monai_spatialqa.measurement.tables import DISTANCE_COLUMNS, STRUCTURE_COLUMNS
 from monai_spatialqa.records import Box, Geometry, Measurement, Pair, Status, Structure
@@ -31,7 +32,7 @@ from monai_spatialqa.records.schema import outdated_schemas
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-MEASURE, TRANSFORMS = DOCS / "measure.md", DOCS / "transforms.md"
+MEASURE, TRANSFORMS, LABEL_MAPS = DOCS / "measure.md", DOCS / "transforms.md", DOCS / "label_maps.md"
 PAGES = [page for page in (ROOT / "README.md", *sorted(DOCS.glob("*.md"))) if page.is_file()]
 LARGEST_PICTURE_BYTES = 150_000
 
@@ -225,6 +226,34 @@ def test_results_table_is_what_the_transforms_write():
         lengths = shape.strip("()").replace("N", "3").replace("P", "2").split(",")
         shown[name, kind.split(",")[0]] = ("x".join(length.strip() for length in lengths if length), dtype)
     assert shown == found
+
+
+def test_label_map_table_is_what_is_shipped():
+    rows = table(LABEL_MAPS, "label map")
+    assert [row[0] for row in rows] == shipped_label_maps()
+    for name, _, structures, derived, status, origin in rows:
+        label_map = load_label_map(name)
+        assert (int(structures), int(derived)) == (len(label_map), len(label_map.derived)), name
+        assert status == ("verified" if label_map.verified else "unverified"), name
+        repositories = re.findall(r"[\w-]+/[\w-]+", origin)
+        assert all(f"{repository}@" in label_map.source for repository in repositories), name
+        assert repositories if label_map.verified else "third parties" in origin, name
+
+
+def test_tumour_kind_table_is_what_the_maps_say():
+    rows = table(LABEL_MAPS, "tumour kind")
+    assert [row[0] for row in rows] == list(TUMOUR_KINDS)
+    for kind, told in rows:
+        having = [name for name in shipped_label_maps() if kind in load_label_map(name).tumours]
+        assert told.startswith("none") if not having else told.split(", ") == having, kind
+
+
+def test_yaml_of_the_label_map_page_is_a_label_map(tmp_path):
+    (block,) = (block for block in blocks(LABEL_MAPS) if block.language == "yaml")
+    (tmp_path / "labels.yaml").write_text(block.text, encoding="utf-8")
+    label_map = load_label_map(tmp_path / "labels.yaml")
+    assert label_map.derived == {"kidney_left_with_tumour": (1, 7)}
+    assert label_map.tumours == {"kidney": ("tumour",)}
 
 
 def test_schemas_are_up_to_date():
