@@ -99,7 +99,7 @@ class MarginalEncoder:
         self._grow_slots(128)
         self._position_bits = self._grid[0].bit_length()
         bits = (self._grid[1] * self._grid[2]).bit_length() + 2 * self._position_bits + kernels.SLOT_BITS
-        self._kept: list[NDArray[np.uint64]] | None = [] if keep_runs_bytes and bits <= 64 else None
+        self._kept: list[NDArray[np.int64]] | None = [] if keep_runs_bytes and bits < 64 else None
         self._keep_room = keep_runs_bytes
         self._run_total = 0
 
@@ -207,7 +207,7 @@ class MarginalEncoder:
     def _keep(self, runs: NDArray) -> None:
         if self._kept is None or not len(runs):
             return
-        packed = np.empty(len(runs), np.uint64)
+        packed = np.empty(len(runs), np.int64)
         self._keep_room -= packed.nbytes
         if self._keep_room < 0:
             self._kept = None
@@ -264,15 +264,16 @@ class MarginalEncoder:
         slots = np.array([self._slot_of_label.get(label, kernels.NO_SLOT) for label in labels], np.int64)
         row, column = np.divmod(np.asarray(positions, np.int64), self._grid[0])
         # The last run that starts at the position or before it, if it is in the same row.
-        tail_bits = self._position_bits + kernels.SLOT_BITS
-        wanted = (row << self._position_bits | column).astype(np.uint64) << np.uint64(tail_bits)
-        largest = wanted | np.uint64((1 << tail_bits) - 1)
+        start_bits = self._position_bits + kernels.SLOT_BITS
+        latest = ((row << self._position_bits | column) + 1 << start_bits) - 1
         found = np.zeros(len(labels), bool)
         for packed in self._kept:
-            run = packed[np.maximum(np.searchsorted(packed, largest, side="right") - 1, 0)].astype(np.int64)
+            at = np.searchsorted(packed, latest, side="right") - 1
+            run = packed[at]
             stop = run >> kernels.SLOT_BITS & ((1 << self._position_bits) - 1)
-            same_row = run >> tail_bits + self._position_bits == row
-            found |= same_row & (run <= largest.astype(np.int64)) & (column < stop) & (run & 0x1FFF == slots)
+            same_row = run >> start_bits + self._position_bits == row
+            slot = run & ((1 << kernels.SLOT_BITS) - 1)
+            found |= (at >= 0) & same_row & (column < stop) & (slot == slots)
         return [bool(answer) for answer in found]
 
 

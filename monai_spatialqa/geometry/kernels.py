@@ -193,14 +193,13 @@ def project_runs(  # pragma: no cover - compiled
             high[slot, function] = max(high[slot, function], one, other)
 
 
-@njit(nogil=True, cache=True)
+@compiled
 def pack_runs(runs: Any, position_bits: int, packed: Any) -> None:  # pragma: no cover - compiled
-    """Runs as single numbers that ascend as the runs do: row, start, stop and slot, from the highest bits to the lowest.
+    """Runs as int64 that ascend as the runs do: row, start, stop and slot, from the highest bits to the lowest.
 
-    ``position_bits`` must hold a row's length; ``packed`` is uint64.
+    ``position_bits`` must hold the length of a row.
     """
-    bits = np.uint64(position_bits)
     for at in range(np.uintp(runs.shape[0])):
         run = runs[at]
-        ends = np.uint64(run[0]) << bits | np.uint64(run[1])
-        packed[at] = (ends << bits | np.uint64(run[2])) << np.uint64(SLOT_BITS) | np.uint64(run[3])
+        ends = np.int64(run[0]) << position_bits | run[1]
+        packed[at] = (ends << position_bits | run[2]) << SLOT_BITS | run[3]

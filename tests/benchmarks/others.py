@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.benchmarks.file_rows import inflate
 from tests.benchmarks.worker import ROOT
 
 FIRST_CALL = """
@@ -60,25 +62,34 @@ def measure_file(path: str, *, ahead: bool) -> int:
     return os.getpid()
 
 
+def inflate_file(path: str) -> int:
+    """Inflate one file and do nothing with it: what the machine's cores have to give side by side."""
+    inflate(Path(path))()
+    return os.getpid()
+
+
 def throughput(files: list[Path], rounds: int = 3) -> list[Throughput]:
     """Cases per second in this process, and in one and two worker processes."""
-    cases = [str(path) for path in files]
+    cases = [str(path) for path in files] * rounds
+    alone, ahead = partial(measure_file, ahead=False), partial(measure_file, ahead=True)
     return [
-        _rate("in process, read-ahead thread", cases, rounds, workers=0, ahead=True),
-        _rate("in process, 1 thread", cases, rounds, workers=0, ahead=False),
-        _rate("1 worker process", cases, rounds, workers=1, ahead=True),
-        _rate("2 worker processes", cases, rounds, workers=2, ahead=False),
+        _rate("in process, 1 thread", alone, cases, workers=0),
+        _rate("in process, read-ahead thread", ahead, cases, workers=0),
+        _rate("1 worker process, read-ahead thread", ahead, cases, workers=1),
+        _rate("2 worker processes", alone, cases, workers=2),
+        _rate("inflate alone, in process", inflate_file, cases, workers=0),
+        _rate("inflate alone, 2 worker processes", inflate_file, cases, workers=2),
     ]
 
 
-def _rate(way: str, cases: list[str], rounds: int, *, workers: int, ahead: bool) -> Throughput:
+def _rate(way: str, function: Callable[[str], int], cases: list[str], *, workers: int) -> Throughput:
     from monai_spatialqa.execution import Failure, map_cases
 
     started = time.perf_counter()
     awake: set[int] = set()
     clock: float | None = None
     timed = 0
-    with contextlib.closing(map_cases(partial(measure_file, ahead=ahead), cases * rounds, workers=workers)) as results:
+    with contextlib.closing(map_cases(function, cases, workers=workers)) as results:
         for _, result in results:
             assert not isinstance(result, Failure), result
             timed += clock is not None

@@ -52,6 +52,6 @@ def test_a_row_in_a_process_of_its_own_tells_its_memory(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_workers_and_first_calls(tmp_path: Path) -> None:
     _, found = bench(tmp_path, "--only", "throughput", "first-call")
-    assert len(found["other"]["throughput"]) == 4
+    assert len(found["other"]["throughput"]) == 6
     assert found["other"]["first_call_s"]["empty cache"] > found["other"]["first_call_s"]["warm cache"]
     assert found["other"]["installed_mb"]["llvmlite"] > 1
