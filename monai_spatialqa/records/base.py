@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, model_validator
@@ -40,9 +41,9 @@ class Record(RecordPart):
     schema_version: str = SCHEMA_VERSION
 
     @property
+    @abstractmethod
     def record_id(self) -> str:
         """The id under which a journal keeps this record."""
-        raise NotImplementedError(f"{type(self).__name__} must name the field that identifies it")
 
     def to_json_line(self) -> str:
         """One line of strict JSON (UTF-8, no NaN), without the newline. Field order is the declared order."""
