@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from tests.benchmarks.others import SERIAL, TWO_PROCESSES
 from tests.benchmarks.timing import Timed
 
 MEBIBYTE = 1 << 20
@@ -85,7 +86,7 @@ def _extra(table: str, row: str, per: float) -> Callable[[Results], float]:
 
 def _two_processes(results: Results) -> float:
     rates = {rate["way"]: rate["cases_per_second"] for rate in results.other["throughput"]}
-    two, one = rates["2 worker processes"], rates["in process, 1 thread"]
+    two, one = rates[TWO_PROCESSES], rates[SERIAL]
     return math.nan if two is None or one is None else float(two / one)
 
 
