@@ -14,7 +14,9 @@ from numpy.typing import DTypeLike, NDArray
 
 from monai_spatialqa.errors import LabelValueError
 from monai_spatialqa.geometry import boundaries, kernels
+from monai_spatialqa.geometry.affine import RasGrid
 from monai_spatialqa.geometry.marginals import MAX_LABELS, Marginals
+from monai_spatialqa.geometry.runs import RunGrid, RunSet
 
 BLOCK_BYTES = 1 << 20
 """A block of this size stays in the second-level cache while it is scanned."""
@@ -37,6 +39,7 @@ class MarginalEncoder:
         boundaries: also count interior and dilated voxels (6-neighbourhood).
         weights: integer projection (3 world axes, 3 storage axes) whose extremes are wanted; None if not wanted.
         keep_runs_bytes: keep runs for :meth:`value_at` as long as they fit into this many bytes.
+        keep_runs: keep all runs, for :meth:`run_set`; 16 bytes a run.
 
     Raises:
         LabelValueError: for voxels that are no whole numbers, or too many ignored values; while feeding, when there are
@@ -62,6 +65,7 @@ class MarginalEncoder:
         boundaries: bool = True,
         weights: Sequence[Sequence[int]] | None = None,
         keep_runs_bytes: int = 0,
+        keep_runs: bool = False,
     ) -> None:
         self.shape = (int(shape[0]), int(shape[1]), int(shape[2]))
         # Leading axes of one voxel go to the end: the order in memory is the same, and runs become longer than a voxel.
@@ -101,6 +105,7 @@ class MarginalEncoder:
         bits = (self._grid[1] * self._grid[2]).bit_length() + 2 * self._position_bits + kernels.SLOT_BITS
         self._kept: list[NDArray[np.int64]] | None = [] if keep_runs_bytes and bits < 64 else None
         self._keep_room = keep_runs_bytes
+        self._all_runs: list[NDArray] | None = [] if keep_runs else None
         self._run_total = 0
 
     def _grow_slots(self, capacity: int) -> None:
@@ -164,6 +169,8 @@ class MarginalEncoder:
             kernels.project_runs(self._runs, first, stop, rows, self._weights, self._low, self._high)
         self._run_total += stop - first
         self._keep(self._runs[first:stop])
+        if self._all_runs is not None:
+            self._all_runs.append(self._runs[first:stop].copy())
         self._added = stop
         if self._boundaries:
             self._count_boundaries(final=final)
@@ -256,6 +263,23 @@ class MarginalEncoder:
             high=columns(self._high) if self._weights is not None else None,
         )
         return found.reoriented([self._axes.index(axis) for axis in range(3)], [False] * 3)
+
+    def run_set(self, grid: RasGrid, stored_axes: Sequence[int]) -> RunSet:
+        """All runs, after :meth:`result`; needs ``keep_runs``.
+
+        Args:
+            grid: the stored grid.
+            stored_axes: for each axis of ``shape``, the axis of the stored grid it is.
+        """
+        assert self._all_runs is not None
+        axes = [stored_axes[axis] for axis in self._axes]
+        runs = np.concatenate(self._all_runs) if self._all_runs else np.empty((0, 4), self._kind)
+        labels = self._slot_bits[: len(self._slot_of_label)].astype(self._bits).view(self.dtype)
+        return RunSet(
+            grid=RunGrid(self._grid, (axes[0], axes[1], axes[2]), grid),
+            runs=runs,
+            labels=tuple(int(label) for label in labels),
+        )
 
     def value_at(self, labels: Sequence[int], positions: NDArray[np.int64]) -> list[bool] | None:
         """Whether voxel number ``positions[n]`` (memory order) belongs to ``labels[n]``; None if runs were not kept."""

@@ -88,17 +88,24 @@ def marginals_of(
     if label.ndim != 3:
         raise LabelValueError("a label map has three axes", found=tuple(label.shape), expected="(X, Y, Z)")
     ids = whole_numbers(label.detach())
-    # The axis with the smallest stride first: then consecutive voxels are neighbours in memory, and nothing is copied.
-    # Axes of one voxel last: their stride means nothing, and runs along them would be single voxels.
-    axes = sorted(range(3), key=lambda axis: (ids.shape[axis] == 1, ids.stride(axis), axis))
+    axes = memory_order(ids)
     stored = ids.permute(axes[2], axes[1], axes[0])  # C order: the last axis is the contiguous one
     stored_weights = None if weights is None else [[int(row[axis]) for axis in axes] for row in weights]
     ignored = tuple(ignore)
     if compiled if compiled is not None else ids.device.type == "cpu":
         found = _compiled(stored, ignored, boundaries, stored_weights)
     else:
-        found = _TorchPass(stored, ignored, boundaries, stored_weights).result()
+        found = TorchPass(stored, ignored, boundaries, stored_weights).result()
     return found.reoriented([axes.index(axis) for axis in range(3)], [False] * 3)
+
+
+def memory_order(label: Tensor) -> list[int]:
+    """The axes of a label map, the one with the smallest stride first.
+
+    Then consecutive voxels are neighbours in memory, and nothing is copied. Axes of one voxel come last: their stride
+    means nothing, and runs along them would be single voxels.
+    """
+    return sorted(range(3), key=lambda axis: (label.shape[axis] == 1, label.stride(axis), axis))
 
 
 def _compiled(stored: Tensor, ignore: tuple[int, ...], boundaries: bool, weights: list[list[int]] | None) -> Marginals:
@@ -133,7 +140,7 @@ def _compiled(stored: Tensor, ignore: tuple[int, ...], boundaries: bool, weights
     )
 
 
-class _TorchPass:
+class TorchPass:
     """One pass of the torch path over a volume whose last axis is the contiguous one."""
 
     def __init__(
@@ -168,7 +175,14 @@ class _TorchPass:
         plane, last = first // self.shape[1], (stop - 1) // self.shape[1] + 1
         return self.volume[plane:last].reshape(-1, self.shape[2])[first - plane * self.shape[1] :][: stop - first]
 
-    def _runs(self, first: int, stop: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+    def labels(self, values: Tensor) -> list[int]:
+        """Structure ids of values in the signed type that the tensor is viewed as."""
+        mask = _MASK.get(self.kind)
+        if self.kind == torch.uint64:
+            return [int(value) % 2**64 for value in values.tolist()]
+        return [int(value) & mask if mask else int(value) for value in values.tolist()]
+
+    def runs(self, first: int, stop: int) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Values, rows, starts and stops of the structures' runs in a slab, int64."""
         rows = self._rows(first, stop)
         begins = torch.ones_like(rows, dtype=torch.bool)
@@ -183,10 +197,11 @@ class _TorchPass:
         return values.to(torch.int64), row + first, start, start + (after - at)
 
     def result(self) -> Marginals:
+        """The marginals, contiguous axis first."""
         seen: list[Tensor] = []
         known = torch.empty(0, dtype=torch.int64, device=self.device)
         for slab in self.slabs:
-            seen = [torch.unique(torch.cat([known, self._runs(*slab)[0]]))]
+            seen = [torch.unique(torch.cat([known, self.runs(*slab)[0]]))]
             known = seen[0]
             if known.numel() > MAX_LABELS:
                 refuse_bad_labels(range(known.numel()), 0, 1)
@@ -198,7 +213,7 @@ class _TorchPass:
         low = torch.full((3, size), extreme.max, dtype=torch.int64, device=self.device)
         high = torch.full((3, size), extreme.min, dtype=torch.int64, device=self.device)
         for slab in self.slabs:
-            values, row, start, stop = self._runs(*slab)
+            values, row, start, stop = self.runs(*slab)
             self.run_total += values.numel()
             slot = torch.searchsorted(known, values)
             plane = torch.div(row, self.shape[1], rounding_mode="floor")
@@ -218,10 +233,7 @@ class _TorchPass:
                         high[axis].scatter_reduce_(0, slot, place, "amax")
         histograms = (steps[:, :-1].cumsum(1), row_histogram, plane_histogram)  # contiguous axis first
         count = plane_histogram.sum(1)
-        mask = _MASK.get(self.kind)
-        labels = [int(value) & mask if mask else int(value) for value in known.tolist()]
-        if self.kind == torch.uint64:
-            labels = [value % 2**64 for value in labels]
+        labels = self.labels(known)
         refuse_bad_labels(labels, int(count.sum()), self.run_total)
         interior, dilated = self._boundaries(known) if self.boundaries else (None, None)
         order = sorted(range(size), key=labels.__getitem__)
