@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from monai_spatialqa.readers.mask_folder import MaskFolderReader
     from monai_spatialqa.readers.nifti import NiftiReader
 
-__all__ = ["NiftiReader"]
+__all__ = ["MaskFolderReader", "NiftiReader"]
+
+_MODULE_OF = {"MaskFolderReader": "mask_folder", "NiftiReader": "nifti"}
 
 
 def __getattr__(name: str) -> Any:
-    if name == "NiftiReader":
-        from monai_spatialqa.readers.nifti import NiftiReader
-
-        return NiftiReader
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_MODULE_OF[name]}"), name)

@@ -7,16 +7,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from monai.config import PathLike
 from monai.data import ImageReader
-from monai.utils import MetaKeys, SpaceKeys, ensure_tuple
+from monai.utils import ensure_tuple
 from numpy.typing import NDArray
 from torch import Tensor
 
 from monai_spatialqa.errors import FileReadError, SpatialQAError
-from monai_spatialqa.readers.meta import geometry_meta
+from monai_spatialqa.readers.loaded import scan_meta
 from monai_spatialqa.readers.nifti_header import Form, NiftiGeometry
 from monai_spatialqa.readers.nifti_stream import NiftiStream
 from monai_spatialqa.readers.nifti_volume import array_shape, scaled_values
@@ -110,12 +109,4 @@ class NiftiReader(ImageReader):
         assert geometry is not None
         assert values is not None
         array = scaled_values(values, geometry).reshape(array_shape(geometry), order="F")
-        meta = {
-            MetaKeys.AFFINE: geometry.affine.copy(),
-            MetaKeys.ORIGINAL_AFFINE: geometry.affine.copy(),
-            MetaKeys.SPATIAL_SHAPE: np.array(geometry.shape),
-            MetaKeys.SPACE: SpaceKeys.RAS,
-            MetaKeys.ORIGINAL_CHANNEL_DIM: float("nan") if geometry.channels == 1 else -1,
-            **geometry_meta(known=geometry.orientation_known, notes=geometry.notes),
-        }
-        return torch.from_numpy(array), meta
+        return torch.from_numpy(array), scan_meta(geometry, layers=geometry.channels)
