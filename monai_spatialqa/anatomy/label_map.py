@@ -58,6 +58,26 @@ class LabelMap:
         return tuple(entry.name for entry in self.entries)
 
     @property
+    def row_names(self) -> tuple[str, ...]:
+        """What is measured, in order: the structures, then those derived from them."""
+        return (*self.names, *(entry.name for entry in self.derived_structures))
+
+    @property
+    def union_rows(self) -> dict[int, tuple[int, ...]]:
+        """Position in :attr:`row_names` of each derived structure -> positions of the structures it unites."""
+        row_of = {label: row for row, label in enumerate(self.ids)}
+        return {
+            len(self.entries) + at: tuple(row_of[label] for label in entry.labels)
+            for at, entry in enumerate(self.derived_structures)
+        }
+
+    @property
+    def tumour_rows(self) -> tuple[int, ...]:
+        """Positions in :attr:`row_names` of everything that is a tumour, or a part of one."""
+        tumours = {name for names in self.tumours.values() for name in names}
+        return tuple(row for row, name in enumerate(self.row_names) if name in tumours)
+
+    @property
     def group_names(self) -> tuple[str, ...]:
         """Names of the groups."""
         return tuple(name for name, _ in self.groups)
@@ -143,7 +163,7 @@ class LabelMap:
         return list(groups[name])
 
     def select(self, names_or_groups: str | Iterable[str]) -> list[str]:
-        """Structure names for a mixture of structure and group names: in the order asked, each once.
+        """Structure names for a mixture of structure and group names, derived ones too: in the order asked, each once.
 
         Raises:
             LabelMapError: when a name is neither a structure nor a group.
@@ -152,9 +172,22 @@ class LabelMap:
         groups = dict(self.groups)
         chosen: dict[str, None] = {}
         for name in asked:
-            if name not in self._by_name and name not in groups:
-                raise self._unknown(name, self.names + self.group_names, "structure or group", code="unknown_structure")
+            if name not in self.row_names and name not in groups:
+                known = self.row_names + self.group_names
+                raise self._unknown(name, known, "structure or group", code="unknown_structure")
             chosen.update(dict.fromkeys(groups.get(name, (name,))))
+        return list(chosen)
+
+    def select_own(self, names_or_groups: str | Iterable[str]) -> list[str]:
+        """The same with each derived structure replaced by the structures it unites.
+
+        Raises:
+            LabelMapError: when a name is neither a structure nor a group.
+        """
+        chosen: dict[str, None] = {}
+        for name in self.select(names_or_groups):
+            labels = self.derived.get(name)
+            chosen.update(dict.fromkeys([name] if labels is None else map(self.name_of, labels)))
         return list(chosen)
 
     def to_mapping(self) -> dict[int, str]:

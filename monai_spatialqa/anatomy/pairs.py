@@ -17,7 +17,8 @@ def resolve_pairs(pairs: PairSpec, label_map: LabelMap) -> list[tuple[str, str]]
 
     Args:
         pairs: ``"all"``: every unordered pair, in the order of the label map. ``{"among": [names or groups]}``: every
-            unordered pair among these. A list of ``(name, name)``: these, as given. None: no pair.
+            unordered pair among these. A list of ``(name, name)``: these, as given. None: no pair. Derived structures
+            are paired only where they are named.
         label_map: where the names come from.
 
     Raises:
@@ -40,11 +41,15 @@ def resolve_pairs(pairs: PairSpec, label_map: LabelMap) -> list[tuple[str, str]]
     for pair in pairs:
         if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
             raise SettingsError("a pair is two structure names", key="pairs", found=pair, expected="[name, name]")
-        first, second = (label_map.by_name(name).name for name in pair)
+        first, second = (_structure(name, label_map) for name in pair)
         if first == second:
             raise SettingsError("a structure has no distance to itself", key="pairs", found=list(pair))
         resolved.append((first, second))
     return resolved
+
+
+def _structure(name: str, label_map: LabelMap) -> str:
+    return name if name in label_map.derived else label_map.by_name(name).name
 
 
 def _unknown_form(found: Any) -> SettingsError:

@@ -35,11 +35,11 @@ class _Loaded:
 class MaskFolderReader(ImageReader):
     """Reads a folder (or a list) of mask files, one structure each, as few layers of ids.
 
-    For ``LoadImage(reader=MaskFolderReader("totalsegmentator_v2"), dtype=None, ensure_channel_first=True)``, which takes
-    the folder in place of a file. A structure is called like its mask. Structures that share voxels come to lie in
-    different layers, so nothing is overwritten; without overlaps there is one layer. Ids are those of the label map, see
-    :func:`~monai_spatialqa.readers.segments.assign_ids`; a structure without a file is ``not_segmented`` when measured,
-    one whose mask is empty is ``absent``.
+    For ``LoadImage(reader=MaskFolderReader("totalsegmentator_v2"), dtype=None, ensure_channel_first=True)``, which
+    takes the folder in place of a file. A structure is called like its mask. Structures that share voxels come to lie
+    in different layers, so nothing is overwritten; without overlaps there is one layer. Ids are those of the label
+    map, see :func:`~monai_spatialqa.readers.segments.assign_ids`; a structure without a file is ``not_segmented`` when
+    measured, one whose mask is empty is ``absent``.
 
     Args:
         structures: label map that gives the ids: shipped name, file, mapping or LabelMap; None numbers the files.

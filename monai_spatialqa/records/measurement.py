@@ -27,17 +27,32 @@ class Box(RecordPart):
 
 
 class Components(RecordPart):
-    """Connected components of a structure."""
+    """Connected components of a structure. All are counted; the largest are listed, largest first."""
 
     count: int
-    connectivity: Literal[6, 18, 26]
-    voxel_counts: list[int] = Field(description="voxels of each component, largest first")
+    connectivity: Literal[6, 18, 26] = Field(description="neighbours of a voxel: faces, edges too, corners too")
+    voxel_counts: list[int] = Field(description="voxels of each listed component")
+    volumes_ml: list[float] = Field(description="volume of each listed component")
+    boxes: list[tuple[IndexVector, IndexVector]] = Field(
+        description="half-open index box of each listed component: first index and one past the last, RAS grid"
+    )
+
+
+class AxialDiameter(RecordPart):
+    """Longest diameter of a structure within one axial slice, and the longest one perpendicular to it there."""
+
+    longest_mm: float = Field(description="between midpoints of outer voxel edges in the slice")
+    perpendicular_mm: float = Field(description="longest chord of the outline's convex hull, perpendicular to it")
+    slice_index: int = Field(description="index along the third axis of the RAS grid")
+    longest_points_ras_mm: tuple[Vector, Vector]
+    perpendicular_points_ras_mm: tuple[Vector, Vector]
 
 
 class Structure(RecordPart):
     """What was measured of one structure. Null means not known or not there; see ``status``."""
 
-    label: int | None = Field(description="voxel value of the structure in the label file")
+    label: int | None = Field(description="voxel value of the structure; null for a union of others")
+    union_of: list[str] | None = Field(default=None, description="the structures whose union this is")
     voxel_count: int | None
     volume_mm3: float | None = Field(description="voxel count x |det(affine)|")
     volume_ml: float | None = Field(description="volume_mm3 / 1000; 1 ml = 1 cm3")
@@ -48,6 +63,7 @@ class Structure(RecordPart):
     centroid_ras_mm: Vector | None = Field(description="mean of the voxel centres, RAS mm")
     centroid_inside: bool | None = Field(description="whether the voxel that holds the centroid is of the structure")
     components: Components | None = Field(default=None, description="null until asked for")
+    axial_diameter: AxialDiameter | None = Field(default=None, description="of tumours, when asked for")
     truncated_faces: list[str] = Field(
         description="faces of the field of view that the structure reaches: left, right, posterior, anterior, "
         "inferior, superior; first_0 ... last_2 (grid axes) when orientation is unknown"
@@ -64,7 +80,21 @@ class Pair(RecordPart):
     distance_mm: float | None = Field(description="null when either structure has no position")
     points_ras_mm: tuple[Vector, Vector] | None = Field(description="the two end points, RAS mm")
     overlap_voxels: int | None = Field(default=None, description="voxels that belong to both")
+    contact_faces: int | None = Field(default=None, description="voxel faces that both share, when asked for")
+    contact_mm2: float | None = Field(default=None, description="area of these faces")
+    share_of_a_in_b: float | None = Field(
+        default=None, description="share of a's voxels inside the convex hull of b, when asked for; 0 to 1"
+    )
+    share_of_b_in_a: float | None = Field(default=None, description="the other way round")
     status: list[str]
+
+
+class Overlap(RecordPart):
+    """Two structures of one label file that share voxels. Each is measured whole."""
+
+    a: str
+    b: str
+    voxels: int
 
 
 class Geometry(RecordPart):
@@ -113,9 +143,13 @@ class Measurement(Record):
     settings_sha256: str | None = Field(default=None, description="hash of the settings that shape this record")
     structures: dict[str, Structure] = Field(default_factory=dict)
     unknown_labels: list[int] = Field(
-        default_factory=list, description="ids in the file outside the label map; measured as label_<id>"
+        default_factory=list,
+        description="ids in the file outside the label map; measured as label_<id>, or by the name the file gives",
     )
     pairs: list[Pair] = Field(default_factory=list)
+    overlaps: list[Overlap] = Field(
+        default_factory=list, description="structures that share voxels, where a file can hold such; unions left out"
+    )
     geometry: Geometry | None = None
     source: Source
     errors: list[ErrorDetail] = Field(default_factory=list)
