@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from enum import Enum
 from pathlib import PurePath
 from types import UnionType
@@ -126,7 +126,7 @@ def _place(values: Any, location: Iterable[Any]) -> tuple[list[Any], Any, Any]:
     return path, holder, value
 
 
-def _refusal(stage: str, model: type[BaseModel], values: Any, problems: Iterable[Any]) -> SettingsError:
+def _refusal(stage: str, model: type[BaseModel], values: Any, problems: Sequence[Any]) -> SettingsError:
     """One error for all settings that do not fit."""
     wrong: dict[str, tuple[str, str | None, list[str]]] = {}
     for problem in problems:
@@ -144,14 +144,14 @@ def _refusal(stage: str, model: type[BaseModel], values: Any, problems: Iterable
         if key == "settings":  # several settings together
             text = " or ".join(dict.fromkeys(expected_))
             return SettingsError(f"the settings of the stage '{stage}' do not fit together: {text}")
+        wants_text = any(problem["type"] == "string_type" for problem in problems)
+        quoting = "; text that looks like a number needs quotes of its own" if wants_text else ""
         return SettingsError(
             f"the setting '{key}' of the stage '{stage}' {what}",
             key=key,
             found=found,
             expected=" or ".join(dict.fromkeys(expected_)),
-            next_step=None
-            if what == "does not exist"
-            else f"give it as --{key} VALUE or in a config; text that looks like a number needs quotes of its own",
+            next_step=None if what == "does not exist" else f"give it as --{key} VALUE or in a config{quoting}",
         )
     told = [
         f"'{key}' {what} ({f'found {found}, ' if found else ''}expected {' or '.join(dict.fromkeys(expected_))})"

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from monai_spatialqa.errors import SpatialQAError
+from monai_spatialqa.errors import LabelMapError, SpatialQAError
 from monai_spatialqa.measurement.case import CaseFiles
 from monai_spatialqa.measurement.options import MeasureOptions
 from monai_spatialqa.measurement.settings import MeasureSettings
@@ -28,7 +28,10 @@ def with_card_names(settings: MeasureSettings, options: MeasureOptions) -> Measu
     """
     if not isinstance(settings.cards, list) or options.label_map is None:
         return settings
-    return settings.model_copy(update={"cards": options.label_map.select(settings.cards)})
+    try:
+        return settings.model_copy(update={"cards": options.label_map.select(settings.cards)})
+    except LabelMapError as error:
+        raise error.with_context(key="cards") from None
 
 
 def draw_cards(

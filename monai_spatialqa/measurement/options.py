@@ -12,7 +12,7 @@ from typing import Any, Literal, get_args
 
 from monai_spatialqa.anatomy import LabelMap
 from monai_spatialqa.anatomy.pairs import PairSpec, resolve_pairs
-from monai_spatialqa.errors import SettingsError
+from monai_spatialqa.errors import LabelMapError, SettingsError
 from monai_spatialqa.records import SCHEMA_VERSION
 
 CenterKind = Literal["box_center", "centroid"]
@@ -89,11 +89,18 @@ class MeasureOptions:
 
 
 def segmented_names(segmented: str | Iterable[str] | None, label_map: LabelMap | None) -> tuple[str, ...] | None:
-    """The structures behind names and groups; left as they are without a label map, which the options then refuse."""
+    """The structures behind names and groups; left as they are without a label map, which the options then refuse.
+
+    Raises:
+        LabelMapError: a name that the label map does not have; the closest ones are named.
+    """
     if segmented is None:
         return None
     names = [segmented] if isinstance(segmented, str) else list(segmented)
-    return tuple(names if label_map is None else label_map.select(names))
+    try:
+        return tuple(names if label_map is None else label_map.select(names))
+    except LabelMapError as error:
+        raise error.with_context(key="segmented") from None
 
 
 def whole_values(ignore: int | Iterable[int]) -> tuple[int, ...]:

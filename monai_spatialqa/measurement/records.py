@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+
 from monai_spatialqa.errors import readable
 from monai_spatialqa.geometry.affine import RasGrid
 from monai_spatialqa.geometry.figures import GRID_FACES, RAS_FACES
@@ -87,10 +89,10 @@ def build_measurement(
         kind: kind of the distances.
         unknown_labels: ids found that the label map does not have.
     """
-    columns = {name: array.tolist() for name, array in fields.items()}
+    columns = {name: fields[name].tolist() for name in _STRUCTURE_FIELDS if name in fields}
     rows = range(len(labels))
     structures = {
-        name: _structure(facts, label, {key: columns[key][row] for key in _STRUCTURE_FIELDS if key in columns})
+        name: _structure(facts, label, {key: column[row] for key, column in columns.items()})
         for row, (name, label) in zip(rows, labels.items(), strict=True)
     }
     return Measurement(
@@ -99,7 +101,7 @@ def build_measurement(
         settings_sha256=facts.settings_sha256,
         structures=structures,
         unknown_labels=list(unknown_labels),
-        pairs=_pairs(columns, pairs, kind) if "distance_mm" in columns else [],
+        pairs=_pairs(fields, pairs, kind) if "distance_mm" in fields else [],
         geometry=_geometry(facts),
         source=facts.source,
     )
@@ -193,29 +195,27 @@ def _vector(values: Sequence[float] | None) -> tuple[float, float, float] | None
 
 
 def _pairs(
-    columns: Mapping[str, Any], pairs: Sequence[NamedPair], kind: Literal["box_center", "centroid"]
+    fields: Mapping[str, Any], pairs: Sequence[NamedPair], kind: Literal["box_center", "centroid"]
 ) -> list[Pair]:
-    result = []
-    overlaps = columns.get("distance_overlap_voxels")
-    for at, pair in enumerate(pairs):
-        distance = columns["distance_mm"][at]
-        measured = not math.isnan(distance)
-        if not measured and not pair.asked:
-            continue
-        ends = columns["distance_points_ras_mm"][at]
-        first, second = _vector(ends[0]), _vector(ends[1])
-        result.append(
-            Pair(
-                a=pair.first,
-                b=pair.second,
-                kind=kind,
-                distance_mm=distance if measured else None,
-                points_ras_mm=None if first is None or second is None else (first, second),
-                overlap_voxels=overlaps[at] if overlaps is not None and overlaps[at] >= 0 else None,
-                status=Status(columns["distance_status"][at]).names(),
-            )
+    distances, points, codes = (fields[f"distance_{name}"] for name in ("mm", "points_ras_mm", "status"))
+    overlaps = fields.get("distance_overlap_voxels", np.full(len(pairs), -1))
+    words = {code: Status(code).names() for code in np.unique(codes).tolist()}
+    columns = (distances, np.isnan(distances), points, np.isnan(points).any(axis=(1, 2)), overlaps, codes)
+    return [
+        Pair(
+            a=pair.first,
+            b=pair.second,
+            kind=kind,
+            distance_mm=None if unmeasured else distance,
+            points_ras_mm=None if placeless else ends,
+            overlap_voxels=overlap if overlap >= 0 else None,
+            status=words[code],
         )
-    return result
+        for pair, distance, unmeasured, ends, placeless, overlap, code in zip(
+            pairs, *(column.tolist() for column in columns), strict=True
+        )
+        if pair.asked or not unmeasured
+    ]
 
 
 def _geometry(facts: CaseFacts) -> Geometry:

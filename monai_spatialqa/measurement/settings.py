@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from monai_spatialqa.anatomy import load_label_map
 from monai_spatialqa.measurement.options import CenterKind, MeasureOptions, segmented_names
@@ -27,7 +28,7 @@ class MeasureSettings(BaseModel):
         None, description="which pairs: all, among: [names or groups], or a list of pairs"
     )
     distance_kind: CenterKind = Field("box_center", description="box_center (the SpatialMed paper) or centroid")
-    spacing_mm: list[float] | None = Field(
+    spacing_mm: list[Annotated[float, Field(gt=0)]] | None = Field(
         None,
         min_length=3,
         max_length=3,
@@ -43,10 +44,41 @@ class MeasureSettings(BaseModel):
     )
     device: str = Field("cpu", description="where the MONAI chain measures, e.g. cuda:0")
     workers: int = Field(0, ge=0, description="worker processes; 0 works in this process")
-    cards: int | list[str] = Field(0, description="pictures: how many of the largest whole structures, or names")
+    cards: Annotated[int, Field(ge=0)] | list[str] = Field(
+        0, description="pictures: how many of the largest whole structures, or names"
+    )
     modality: Literal["CT", "MR"] = Field("CT", description="decides the intensity window of case cards")
     overwrite: bool = Field(False, description="measure again what other settings have measured in output_dir")
     progress: bool = Field(True, description="show progress")
+
+    @field_validator("segmented", "ignore", mode="before")
+    @classmethod
+    def _one_is_a_list(cls, value: Any, told: ValidationInfo) -> Any:
+        """One name or one id, as in the Python interface."""
+        names = told.field_name == "segmented"
+        if isinstance(value, (bool, float, dict)):
+            raise ValueError("names of structures or groups" if names else "whole numbers, e.g. '[-1]'")
+        return [value] if isinstance(value, (str, int)) else value
+
+    @field_validator("cards", mode="before")
+    @classmethod
+    def _number_or_names(cls, value: Any) -> Any:
+        """One name is a list of one; true, 1.5 and the like are neither a number of cards nor a name."""
+        if isinstance(value, str) and _is_name(value):
+            return [value]
+        whole = isinstance(value, (int, str)) and not isinstance(value, bool) and str(value).isdecimal()
+        names = isinstance(value, list) and not any(isinstance(name, (bool, float, type(None))) for name in value)
+        if not (whole or names):
+            raise ValueError("a number of pictures, 0 or more, or names of structures, e.g. 3 or '[liver, spleen]'")
+        return value
+
+    @field_validator("spacing_mm", mode="before")
+    @classmethod
+    def _three_lengths(cls, value: Any) -> Any:
+        """What is wrong with each of the three is told by their type."""
+        if value is not None and not (isinstance(value, (list, tuple)) and len(value) == 3):
+            raise ValueError("three positive numbers in mm, along R, A and S, e.g. '[1.5, 1.5, 1.5]'")
+        return value
 
     @model_validator(mode="after")
     def _fits_together(self) -> MeasureSettings:
@@ -58,8 +90,6 @@ class MeasureSettings(BaseModel):
             raise ValueError("path: stream measures the native grid; leave spacing_mm out, or take path: transforms")
         if self.path == "stream" and self.device != "cpu":
             raise ValueError("path: stream runs on the CPU; leave device out, or take path: transforms")
-        if self.spacing_mm is not None and min(self.spacing_mm) <= 0:
-            raise ValueError("spacing_mm must be positive")
         if self.takes_transforms and self.label_map is None:
             raise ValueError(
                 "the MONAI chain writes tensors of a fixed length and needs a label_map; "
@@ -98,3 +128,11 @@ class MeasureSettings(BaseModel):
     def output(self) -> Path:
         """The folder for the results."""
         return Path(system_path(self.output_dir))
+
+
+def _is_name(text: str) -> bool:
+    """Whether text means text in YAML too, and not a number, true, false or null."""
+    try:
+        return isinstance(yaml.safe_load(text), str)
+    except yaml.YAMLError:
+        return True

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from monai_spatialqa.anatomy import fallback_name, load_label_map
 from monai_spatialqa.anatomy.pairs import partner_rows, resolve_pairs
-from monai_spatialqa.errors import LabelMapError, LabelValueError, PairingError, SettingsError, SpatialQAError
+from monai_spatialqa.anatomy.presence import check_presence
+from monai_spatialqa.errors import LabelMapError, PairingError, SettingsError, SpatialQAError
 from monai_spatialqa.geometry.affine import Projection, RasGrid, column_norms
 from monai_spatialqa.geometry.encoder import MarginalEncoder
 from monai_spatialqa.geometry.marginals import Marginals
@@ -157,24 +158,14 @@ def declared_structures(found: Sequence[int], options: MeasureOptions) -> tuple[
     label_map = options.label_map
     declared = dict(zip(label_map.names, label_map.ids, strict=True))
     unknown = sorted(set(found) - set(label_map.ids))
-    if unknown and options.strict:
-        raise LabelValueError(
-            "the label map holds ids that are not declared",
-            code="unknown_labels",
-            found=", ".join(map(str, unknown[:5])),
-            expected=f"ids of {label_map.name}",
-            next_step="declare them, or pass strict=false to have them measured as label_<id>",
-        )
-    if options.segmented is not None:
-        present = [name for name, label in declared.items() if label in set(found)]
-        surprising = [name for name in present if name not in options.segmented]
-        if surprising:
-            raise LabelValueError(
-                "structures that were not segmented are in the label map",
-                key="segmented",
-                found=", ".join(surprising[:5]),
-                expected="only structures named by segmented",
-            )
+    there = set(found)
+    check_presence(
+        [name for name, label in declared.items() if label in there],
+        unknown,
+        label_map=label_map.name,
+        segmented=options.segmented,
+        strict=options.strict,
+    )
     return declared | {fallback_name(label): label for label in unknown}, unknown
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from typing import Any, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import BaseModel, ConfigDict, ModelWrapValidatorHandler, ValidationError, model_validator
 
 SCHEMA_VERSION = "1"
 
@@ -24,15 +24,48 @@ def _finite(value: Any) -> Any:
     return value
 
 
+_REFUSE_NAN = (str, int, float, bool, type(None))
+
+
+def _refuses_nan(annotation: Any) -> bool:
+    """Whether validation of a field refuses NaN at every depth; ``Any`` and the like take it."""
+    origin = get_origin(annotation)
+    if origin is Annotated:
+        return _refuses_nan(get_args(annotation)[0])
+    if origin is Literal or annotation is Ellipsis:
+        return True
+    if origin is not None:
+        return all(map(_refuses_nan, get_args(annotation)))
+    return isinstance(annotation, type) and issubclass(annotation, (*_REFUSE_NAN, RecordPart))
+
+
 class RecordPart(BaseModel):
     """A piece of a record. Unknown fields are refused, NaN is stored as null, instances are immutable."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
-    @model_validator(mode="before")
+    _checked: ClassVar[bool] = True
+    """Whether the types of all fields refuse NaN, so that values that pass hold none."""
+
     @classmethod
-    def _null_for_nan(cls, data: Any) -> Any:
-        return _finite(data) if isinstance(data, dict) else data
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        """Find out once a class what need not be looked at once an instance."""
+        cls._checked = all(_refuses_nan(field.annotation) for field in cls.model_fields.values())
+
+    @model_validator(mode="wrap")
+    @classmethod
+    def _null_for_nan(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
+        """Most records hold no NaN: the values are gone through only when they are refused, or could hide one."""
+        if not isinstance(data, dict):
+            return handler(data)
+        if cls._checked:
+            try:
+                return handler(data)
+            except ValidationError:
+                data = _finite(data)
+        else:
+            data = _finite(data)
+        return handler(data)
 
 
 class Record(RecordPart):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from enum import IntFlag
+from functools import lru_cache
 
 
 class Status(IntFlag):
@@ -38,7 +39,7 @@ class Status(IntFlag):
 
     def names(self) -> list[str]:
         """Lower-case names in code order; ``["ok"]`` when nothing is flagged."""
-        return [flag.name.lower() for flag in type(self) if flag and flag in self and flag.name] or ["ok"]
+        return list(_names(int(self)))
 
     @classmethod
     def from_names(cls, names: list[str]) -> Status:
@@ -47,3 +48,9 @@ class Status(IntFlag):
         for name in names:
             code |= cls[name.upper()]
         return code
+
+
+@lru_cache(maxsize=1024)
+def _names(code: int) -> tuple[str, ...]:
+    """A case with all pairs asks for the same few codes thousands of times."""
+    return tuple(flag.name.lower() for flag in Status if flag and code & flag and flag.name) or ("ok",)

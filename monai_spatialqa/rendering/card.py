@@ -20,7 +20,6 @@ from monai_spatialqa.rendering.panels import (
     STRUCTURE_COLOUR,
     Field,
     Overlay,
-    Segment,
     draw_furniture,
     draw_image,
     draw_segment,
@@ -74,7 +73,7 @@ def draw_case_card(
         other_label: id of a second structure.
         other_name: its name for the legend.
         segment_ras_mm: (2, 3) end points of the measured line, RAS mm.
-        segment_text: the measured value with its unit.
+        segment_text: the measured value with its unit, for the header.
         window: see :func:`choose_window`.
         modality: CT or MR; decides the default window.
         margin_mm: how much to show around everything drawn. None: the whole volume, unless the structures are so
@@ -102,19 +101,18 @@ def draw_case_card(
     overlays = [Overlay(structure_label, structure_box(labels, structure_label), STRUCTURE_COLOUR)]
     if other_label is not None:
         overlays.append(Overlay(other_label, structure_box(labels, other_label), OTHER_COLOUR))
-    segment = None if segment_ras_mm is None else Segment(_to_index(segment_ras_mm, matrix), segment_text)
+    segment = None if segment_ras_mm is None else _to_index(segment_ras_mm, matrix)
 
     spacing = np.linalg.norm(matrix[:3, :3], axis=0)
     field = _field(overlays, segment, np.asarray(labels.shape), spacing, margin_mm)
     views = _views(labels, overlays[0].box, spacing)
     scans = [None] * len(views) if scan is None else _views(scan, overlays[0].box, spacing)
     page = Page.for_views(views, field)
-    longest = _longest(views, segment)
     for view, pixels, cell in zip(views, scans, page.cells, strict=True):
         set_limits(cell, view, field, page.cell_mm)
         _draw_cell(cell, view, pixels, shown, overlays)
         if segment is not None:
-            draw_segment(cell, view, segment, page.cell_mm, named=view is longest)
+            draw_segment(cell, view, segment, _narrowest_mm(view, overlays))
         draw_furniture(cell, view, page.cell_mm, _position(view, matrix))
     legend = [LegendEntry(STRUCTURE_COLOUR, "-", structure_name or f"label {structure_label}")]
     if other_label is not None:
@@ -162,13 +160,13 @@ def _to_index(segment_ras_mm: npt.ArrayLike, matrix: Float) -> Float:
 
 def _field(
     overlays: Sequence[Overlay],
-    segment: Segment | None,
+    segment: Float | None,
     size: npt.NDArray[np.int_],
     spacing: Float,
     margin: float | None,
 ) -> Field:
     """What to show: everything drawn with its margin, moved to lie inside the volume, but never beyond it."""
-    points = np.concatenate([overlay.box.corners for overlay in overlays] + ([segment.ends_index] if segment else []))
+    points = np.concatenate([overlay.box.corners for overlay in overlays] + ([] if segment is None else [segment]))
     needed = (points + 0.5) * spacing
     low, high, whole = needed.min(axis=0), needed.max(axis=0), size * spacing
     if margin is None:
@@ -194,11 +192,9 @@ def _draw_cell(
         draw_structure(cell, labels, overlay, filled=scan is None)
 
 
-def _longest(views: Sequence[SliceView], segment: Segment | None) -> SliceView | None:
-    """The view in which the projected segment is longest."""
-    if segment is None:
-        return None
-    return max(views, key=lambda view: float(np.linalg.norm(np.diff(view.to_mm(segment.ends_index), axis=0))))
+def _narrowest_mm(view: SliceView, overlays: Sequence[Overlay]) -> float:
+    """The shortest edge of the structures' boxes in this view."""
+    return min(float(np.abs(np.diff(view.to_mm(overlay.box.corners), axis=0)).min()) for overlay in overlays)
 
 
 def _tilt_deg(matrix: Float) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
+from matplotlib.patches import Polygon, Rectangle
 from matplotlib.patheffects import withStroke
 from matplotlib.text import Text
 
@@ -40,19 +40,6 @@ class Overlay:
     label: int
     box: IndexBox
     colour: str
-
-
-@dataclass(frozen=True, eq=False)
-class Segment:
-    """A measured line.
-
-    Args:
-        ends_index: (2, 3) end points in RAS-grid indices.
-        text: value with unit, drawn beside the line, or None.
-    """
-
-    ends_index: npt.NDArray[np.float64]
-    text: str | None
 
 
 @dataclass(frozen=True)
@@ -115,8 +102,9 @@ def draw_structure(axes: Axes, labels: SliceView, overlay: Overlay, *, filled: b
         tint = np.zeros((*mask.pixels.shape, 4))
         tint[mask.pixels.astype(bool)] = (*_rgb(overlay.colour), 0.45)
         axes.imshow(tint, origin="upper", aspect="auto", extent=(0.0, width, height, 0.0), interpolation="nearest")
+    shape: dict[str, Any] = {"fill": False, "joinstyle": "miter", "zorder": 2}
     for line in outlines_mm(mask):
-        axes.plot(line[:, 0], line[:, 1], color=overlay.colour, linewidth=1.5, path_effects=_halo(2.6, 0.55))
+        axes.add_patch(Polygon(line, edgecolor=overlay.colour, linewidth=1.5, path_effects=_halo(2.6, 0.55), **shape))
     (x0, y0), (x1, y1) = labels.to_mm(overlay.box.corners)
     axes.add_patch(
         Rectangle(
@@ -131,51 +119,28 @@ def draw_structure(axes: Axes, labels: SliceView, overlay: Overlay, *, filled: b
     )
 
 
-def draw_segment(axes: Axes, view: SliceView, segment: Segment, cell_mm: tuple[float, float], *, named: bool) -> None:
-    """The line projected onto the slice, with a dot at each end and, where ``named``, its value beside it.
+def draw_segment(axes: Axes, view: SliceView, ends_index: npt.NDArray[np.float64], narrowest_mm: float) -> None:
+    """The measured line projected onto the slice, with a dot at each end.
 
-    On a line much shorter than the text the value is left out.
+    Line and dots become smaller on a structure that is hardly wider than they are, so that its outline stays visible
+    on both sides; the dark casing then lies beneath the outline.
 
-    The axes' limits must be set before: the text is placed by its size on the page.
+    Args:
+        axes: with their limits set: sizes are those on the page.
+        view: the slice.
+        ends_index: (2, 3) end points in RAS-grid indices.
+        narrowest_mm: shortest edge of the boxes drawn in this view.
     """
-    ends = view.to_mm(segment.ends_index)
-    style: dict[str, Any] = {"color": SEGMENT_COLOUR, "path_effects": _halo(3.6, 0.8)}
-    axes.plot(ends[:, 0], ends[:, 1], linewidth=1.8, marker="o", markersize=4.2, **style)
-    if not (named and segment.text):
-        return
-    middle = ends.mean(axis=0)
-    text = write(
-        axes,
-        float(middle[0]),
-        float(middle[1]),
-        segment.text,
-        color=SEGMENT_COLOUR,
-        fontsize=9.5,
-        fontweight="bold",
-        ha="center",
-        va="center",
-        bbox={"boxstyle": "round,pad=0.2", "facecolor": "black", "edgecolor": "none", "alpha": 0.65},
-        zorder=6,
-    )
-    extent = text.get_window_extent()
-    half = np.array([extent.width, extent.height]) / 2 * cell_mm[0] / axes.bbox.width
-    if 2 * half[0] > 1.5 * np.linalg.norm(ends[1] - ends[0]):
-        text.remove()  # it would hide what the short line measures; the header has the value
-        return
-    at = _beside(ends, half * (1.08, 1.5), axes)
-    text.set_position((float(at[0]), float(at[1])))
-
-
-def _beside(ends: npt.NDArray[np.float64], half: npt.NDArray[np.float64], axes: Axes) -> npt.NDArray[np.float64]:
-    """Centre of a text of this half size, mm, that stands above the middle of a line and within the axes."""
-    step = ends[1] - ends[0]
-    length = float(np.linalg.norm(step))
-    normal = np.array([step[1], -step[0]]) / length if length > 0 else np.array([0.0, -1.0])
-    if normal[1] > 0:
-        normal = -normal
-    at = ends.mean(axis=0) + normal * (np.abs(normal) @ half + 0.4 * half[1])
-    limits = np.sort(np.array([axes.get_xlim(), axes.get_ylim()]), axis=1)
-    return np.asarray(np.clip(at, limits[:, 0] + half, limits[:, 1] - half))
+    ends = view.to_mm(ends_index)
+    points_per_mm = axes.bbox.width / abs(float(np.diff(axes.get_xlim())[0])) * 72 / axes.figure.dpi
+    room = narrowest_mm * points_per_mm
+    width = float(np.clip(0.35 * room, 1.1, 1.8))
+    dot = float(np.clip(0.6 * room, 1.8, 4.2))
+    x, y = ends.T
+    axes.plot(x, y, linewidth=width + 1.8, color="black", alpha=0.8, zorder=1.5)
+    axes.plot(x, y, linewidth=width, color=SEGMENT_COLOUR, zorder=3)
+    edge: dict[str, Any] = {"markeredgecolor": "black", "markeredgewidth": 0.9 * dot / 4.2}
+    axes.plot(x, y, linewidth=0, marker="o", markersize=dot + 0.9, color=SEGMENT_COLOUR, zorder=3.1, **edge)
 
 
 def draw_furniture(axes: Axes, view: SliceView, cell_mm: tuple[float, float], position: str | None) -> None:

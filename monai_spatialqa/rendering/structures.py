@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from skimage.measure import find_contours
 
 from monai_spatialqa.errors import LabelValueError
 from monai_spatialqa.rendering.slices import SliceView
@@ -83,17 +83,58 @@ def _absent(label_ras: npt.NDArray[np.generic], structure_label: int) -> LabelVa
 
 
 def outlines_mm(mask: SliceView) -> list[npt.NDArray[np.float64]]:
-    """Closed outlines of a mask slice along the pixel edges, with corners cut by a quarter of a pixel.
+    """Closed outlines of a mask slice, exactly along the pixel edges: one pixel gives a rectangle.
+
+    Pixels that meet only at a corner have outlines of their own; holes have theirs.
 
     Args:
         mask: slice whose pixels are true inside. Parts that reach the image's edge are closed along it.
 
     Returns:
-        One (n, 2) array of x, y per outline, mm rightwards and downwards from the image's top left corner.
+        One (n, 2) array of x, y corners per outline, the first one repeated at the end; mm rightwards and downwards
+        from the image's top left corner.
     """
     height, width = mask.pixel_size_mm
-    inside = np.asarray(mask.pixels, dtype=np.float64)
-    padded = np.pad(inside.repeat(2, axis=0).repeat(2, axis=1), 1)
-    scale = np.array([width, height]) / 2
-    # Half-pixel k of the doubled mask is centred at (k + 0.5) / 2 pixels from the edge; padding moved it by one.
-    return [(line[:, ::-1] - 0.5) * scale for line in find_contours(padded, 0.5)]
+    edges = _directed_edges(np.asarray(mask.pixels, dtype=bool))
+    waiting = dict.fromkeys(edges)
+    outlines = []
+    while waiting:
+        start = edge = next(iter(waiting))  # a top edge, and the left end of a row of them
+        corners = [start[:2]]
+        while True:
+            del waiting[edge]
+            after = _next_edge(edge, edges)
+            if after[2] != edge[2]:
+                corners.append(after[:2])
+            if after == start:
+                break
+            edge = after
+        outlines.append(np.array(corners, dtype=np.float64)[:, ::-1] * (width, height))
+    return outlines
+
+
+_Edge = tuple[int, int, int]
+"""Row and column of the corner where a pixel edge starts, and its heading."""
+
+_STEPS = ((0, 1), (1, 0), (0, -1), (-1, 0))
+"""Row and column steps of the headings right, down, left, up."""
+
+
+def _directed_edges(inside: npt.NDArray[np.bool_]) -> dict[_Edge, None]:
+    """Pixel edges between inside and outside, headed so that the inside lies on their right; top edges come first."""
+    around = np.pad(inside, 1)
+    neighbours = (around[:-2, 1:-1], around[1:-1, 2:], around[2:, 1:-1], around[1:-1, :-2])  # above, right, below, left
+    starts = ((0, 0), (0, 1), (1, 1), (1, 0))
+    edges: dict[_Edge, None] = {}
+    for heading, (neighbour, start) in enumerate(zip(neighbours, starts, strict=True)):
+        for row, column in (np.argwhere(inside & ~neighbour) + start).tolist():
+            edges[row, column, heading] = None
+    return edges
+
+
+def _next_edge(edge: _Edge, edges: Container[_Edge]) -> _Edge:
+    """The edge that goes on where this one ends; where two pixels touch, the right turn stays with the same pixel."""
+    row, column, heading = edge
+    row, column = row + _STEPS[heading][0], column + _STEPS[heading][1]
+    ways = ((row, column, (heading + turn) % 4) for turn in (1, 0, 3))
+    return next(way for way in ways if way in edges)

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from monai_spatialqa.anatomy import LabelMap, load_label_map
 from monai_spatialqa.anatomy.pairs import partner_rows
+from monai_spatialqa.anatomy.presence import check_presence, shortened
 from monai_spatialqa.errors import LabelValueError, SpatialQAError
 from monai_spatialqa.geometry.affine import Projection
 from monai_spatialqa.geometry.marginals import Marginals
@@ -128,8 +129,6 @@ class StructureTransform(Transform):
         rows, unknown = channel_of_labels([found.labels for found in channels], self.label_map.ids, self.layout)
         if len(voxels) > 1 and rows and (0, 1) not in rows and all(value == 1 for _, value in rows):
             require_background(voxels)
-        if unknown:
-            self._tell_unknown(unknown, checked)
         table = build_table(
             channels,
             rows,
@@ -140,14 +139,15 @@ class StructureTransform(Transform):
             partners=partner_rows(self.label_map),
             margin=self.fov_margin_voxels,
         )
-        never = [name for row, name in enumerate(self.structures) if not table.segmented[row] and table.present[row]]
-        if never:
-            raise LabelValueError(
-                "structures that were not segmented are in the label map",
-                key="segmented",
-                found=", ".join(never[:5]),
-                expected="only structures named by segmented",
-            )
+        check_presence(
+            [name for row, name in enumerate(self.structures) if table.present[row]],
+            unknown,
+            label_map=self.label_map.name,
+            segmented=self.segmented,
+            strict=self.strict,
+        )
+        if unknown:
+            self._warn_of_unknown(unknown, checked)
         places = {
             row: (channel, signed_value(value, voxels.dtype))
             for (channel, value), row in rows.items()
@@ -156,18 +156,9 @@ class StructureTransform(Transform):
         status = status_codes(table, grid, checked.geometry)
         return Measured(checked, signed_view(voxels), table, status, places, unknown)
 
-    def _tell_unknown(self, unknown: Sequence[int], checked: CheckedLabel) -> None:
-        shown = ", ".join(map(str, unknown[:5])) + (" ..." if len(unknown) > 5 else "")
-        if self.strict:
-            raise LabelValueError(
-                "the label map holds ids that are not declared",
-                code="unknown_labels",
-                found=shown,
-                expected=f"ids of {self.label_map.name}",
-                next_step="declare them, or pass strict=False to measure the declared ones only",
-            )
+    def _warn_of_unknown(self, unknown: Sequence[int], checked: CheckedLabel) -> None:
         where = f" (file: {checked.file})" if checked.file else ""
-        warnings.warn(f"ids outside {self.label_map.name} are not measured: {shown}{where}", stacklevel=4)
+        warnings.warn(f"ids outside {self.label_map.name} are not measured: {shortened(unknown)}{where}", stacklevel=4)
 
 
 def require_background(voxels: Tensor) -> None:

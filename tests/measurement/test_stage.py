@@ -371,9 +371,12 @@ def test_files_that_are_not_there_are_failed_cases(
     assert [[error["code"] for error in row["errors"]] for row in rows] == [[], ["missing_file"], ["missing_file"]]
 
 
+@pytest.mark.parametrize(("segmented", "failed"), [("null", 4), ([], 5)])
 def test_error_records_of_both_paths_are_the_same(
-    run_measure: Run, write_nifti: Any, block: np.ndarray, tmp_path: Path
+    segmented: Any, failed: int, run_measure: Run, write_nifti: Any, block: np.ndarray, tmp_path: Path
 ) -> None:
+    write_nifti("seg/known.nii.gz", block + 8 * np.roll(block, 1, axis=0) * (block == 0), BLOCK_AFFINE)
+    write_nifti("seg/ignored.nii.gz", block * 2, BLOCK_AFFINE)
     write_nifti("seg/negative.nii.gz", -block.astype(np.int16), BLOCK_AFFINE)
     write_nifti("seg/fraction.nii.gz", block.astype(np.float32) / 2, BLOCK_AFFINE)
     write_nifti("seg/unknown.nii.gz", block * 9, BLOCK_AFFINE)
@@ -381,7 +384,15 @@ def test_error_records_of_both_paths_are_the_same(
     write_nifti("seg/noise.nii.gz", noise, BLOCK_AFFINE)
     written = []
     for path in ("stream", "transforms"):
-        with pytest.raises(SystemExit, match="4 cases failed"):
-            run_measure(labels="seg/*.nii.gz", label_map={1: "a"}, strict=True, path=path, output_dir=path)
+        with pytest.raises(SystemExit, match=f"{failed} cases failed"):
+            run_measure(
+                labels="seg/*.nii.gz",
+                label_map={1: "a"},
+                ignore=[2, 8] if segmented == "null" else [2],
+                segmented=segmented,
+                strict=True,
+                path=path,
+                output_dir=path,
+            )
         written.append((tmp_path / path / "measurements.jsonl").read_bytes())
     assert written[0] == written[1]

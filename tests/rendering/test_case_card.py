@@ -313,3 +313,70 @@ def test_outlines_follow_pixel_edges_and_are_closed():
     assert line[0] == pytest.approx(line[-1])
     assert line.min(axis=0) == pytest.approx((2.0, 0.0))
     assert line.max(axis=0) == pytest.approx((6.0, 9.0))
+
+
+def area_and_check(line: np.ndarray) -> float:
+    """Area inside a closed outline, holes negative; it turns at every corner and runs along the pixel edges."""
+    steps = np.diff(line, axis=0)
+    assert (line[0] == line[-1]).all()
+    assert ((steps == 0).sum(axis=1) == 1).all()
+    assert ((steps[:-1] == 0) != (steps[1:] == 0)).all()
+    return float((line[:-1, 0] * line[1:, 1] - line[1:, 0] * line[:-1, 1]).sum() / 2)
+
+
+def test_the_outline_of_one_voxel_is_a_rectangle():
+    label = np.zeros((4, 5, 6), dtype=bool)
+    label[2, 3, 3] = True
+    (line,) = outlines_mm(extract_slice(label, "axial", 3, (2.0, 3.0, 1.0)))
+    assert line.tolist() == [[2, 3], [4, 3], [4, 6], [2, 6], [2, 3]]
+
+
+def test_voxels_that_touch_at_a_corner_have_outlines_of_their_own():
+    label = np.eye(3, dtype=bool)[:, :, None]
+    for turned in (label, label[::-1]):
+        lines = outlines_mm(extract_slice(turned, "axial", 0, (1.0, 1.0, 1.0)))
+        assert [len(line) for line in lines] == [5, 5, 5]
+
+
+def test_a_hole_has_an_outline():
+    label = np.ones((3, 3, 1), dtype=bool)
+    label[1, 1] = False
+    areas = [area_and_check(line) for line in outlines_mm(extract_slice(label, "axial", 0, (1.0, 1.0, 1.0)))]
+    assert areas == [9, -1]
+
+
+def test_outlines_enclose_the_area_of_the_voxels():
+    rng = np.random.default_rng(3)
+    for share in (0.0, 0.1, 0.5, 0.9, 1.0):
+        label = rng.random((11, 9, 1)) < share
+        lines = outlines_mm(extract_slice(label, "axial", 0, (2.0, 3.0, 1.0)))
+        assert sum(map(area_and_check, lines)) == pytest.approx(6 * label.sum())
+
+
+@pytest.mark.parametrize("size", [40, 160])
+def test_outline_and_line_are_both_seen_on_a_structure_one_voxel_thick(draw, size):
+    label = np.zeros((size, size, size), dtype=np.uint8)
+    label[20, 20, 5:35] = 3
+    ends = [[20, 20, 4.5], [20, 20, 34.5]]
+    card = draw(np.zeros(label.shape), label, np.eye(4), segment_ras_mm=ends, segment_text="30.0 mm")
+    for cell in (1, 2):
+        line = card.where(cell, SEGMENT_COLOUR, tolerance=60)
+        outline = card.where(cell, STRUCTURE_COLOUR, tolerance=60)
+        middle = (line[:, 0].min() + line[:, 0].max()) // 2
+        at = line[line[:, 0] == middle][:, 1]
+        beside = outline[outline[:, 0] == middle][:, 1]
+        assert len(at), "the line is seen"
+        assert beside.min() < at.min() <= at.max() < beside.max(), "between the two sides of the outline"
+    assert len(card.where(0, SEGMENT_COLOUR, tolerance=60))
+    assert len(card.where(0, STRUCTURE_COLOUR, tolerance=60))
+
+
+def test_the_value_is_written_once(draw, blob):
+    """In the header; a long line once had it beside it too."""
+    ends = np.array([[0.0, 29.0, 26.0], [99.0, 29.0, 26.0]])
+    written, silent = (
+        draw(np.zeros(blob.shape), blob, segment_ras_mm=ends, segment_text=text) for text in ("99 mm", None)
+    )
+    for one, other in zip(written.cells, silent.cells, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert (written.pixels != silent.pixels).any()

@@ -156,7 +156,7 @@ def test_br056_unknown_ids_warn_or_raise(structures, scene, tensor_of, refused):
     with pytest.warns(UserWarning, match=r"9, 25 \(file: case7.nii.gz\)"):
         found = transforms.MeasureVolume(structures)(label)
     assert found["voxel_count"].tolist() == [36, 24, 0]
-    with refused("unknown_labels", "9, 25", "case7.nii.gz", "strict=False"):
+    with refused("unknown_labels", "9, 25", "case7.nii.gz", "leave strict out"):
         transforms.MeasureVolume(structures, strict=True)(label)
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -12,6 +12,7 @@ from monai.transforms import Compose, LoadImaged, Orientationd
 
 import monai_spatialqa as sqa
 from monai_spatialqa import transforms
+from monai_spatialqa.errors import LabelValueError
 from monai_spatialqa.phantoms import grid_affine, make_phantom
 from monai_spatialqa.readers import NiftiReader
 from monai_spatialqa.records import Status
@@ -180,6 +181,23 @@ def test_settings_mean_the_same(odd_map, both_ways, write_nifti):
     path = write_nifti("a.nii.gz", array, spacing=(2, 3, 4))
     assert not both_ways(path, names, ignore=[-1], fov_margin_voxels=1, strict=True)
     assert not both_ways(path, names, ignore=[-1], segmented=["liver", "spleen", "lung_left"])
+
+
+@pytest.mark.parametrize("options", [{"strict": True}, {"segmented": ["spleen"]}, {"strict": True, "segmented": []}])
+def test_refusals_read_the_same(options, odd_map, write_nifti):
+    array, names = odd_map
+    path = write_nifti("a.nii.gz", np.where(array > 2, array + 20, array), spacing=(2, 3, 4))
+    names = {label: name for label, name in names.items() if label <= 2}
+    label = LoadImaged("label", reader=NiftiReader(), ensure_channel_first=True, dtype=None)({"label": path})["label"]
+    told = []
+    for measure in (
+        lambda: sqa.measure(path, label_map=names, **options),
+        lambda: transforms.MeasureVolume(names, **options)(label),
+    ):
+        with pytest.raises(LabelValueError) as caught:
+            measure()
+        told.append(caught.value.details() | {"case": None})
+    assert told[0] == told[1]
 
 
 @pytest.mark.parametrize("background", [False, True])
