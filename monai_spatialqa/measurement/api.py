@@ -11,8 +11,8 @@ from monai_spatialqa.anatomy.pairs import PairSpec
 from monai_spatialqa.errors import SettingsError, readable
 from monai_spatialqa.measurement.case import CaseFiles, measure_case
 from monai_spatialqa.measurement.listing import stem_of
-from monai_spatialqa.measurement.options import CenterKind, MeasureOptions, segmented_names, whole_values
-from monai_spatialqa.records import Case, Measurement
+from monai_spatialqa.measurement.options import Detail, MeasureOptions, segmented_names, whole_values
+from monai_spatialqa.records import Case, DistanceKind, Measurement
 
 
 def measure(
@@ -21,7 +21,8 @@ def measure(
     *,
     label_map: str | Path | Mapping[int, str] | LabelMap | None = None,
     distances: PairSpec = None,
-    distance_kind: CenterKind = "box_center",
+    distance_kind: DistanceKind = "box_center",
+    detail: Detail = "basic",
     case_id: str | None = None,
     ignore: int | Iterable[int] = (),
     segmented: str | Iterable[str] | None = None,
@@ -40,7 +41,9 @@ def measure(
         label_map: names of the ids: a shipped name such as ``"totalsegmentator_v2"``, a YAML or JSON file, a mapping
             id -> name; None names every id found ``label_<id>``.
         distances: ``"all"``, ``{"among": [names or groups]}``, or a list of name pairs.
-        distance_kind: ``"box_center"`` (the SpatialMed paper, arXiv 2603.13800) or ``"centroid"``.
+        distance_kind: ``"box_center"`` (the SpatialMed paper, arXiv 2603.13800), ``"centroid"`` or ``"surface"``.
+        detail: ``"full"`` also measures components, axial diameters of tumours and, for the pairs, surface distance,
+            contact and containment.
         case_id: id in the record; default: the file's name without its suffix.
         ignore: values that are no structure besides 0, e.g. ``[-1]``.
         segmented: names that were looked for; the others are not_segmented instead of absent. Default: all.
@@ -70,6 +73,7 @@ def measure(
         label_map=named,
         distances=distances,
         distance_kind=distance_kind,
+        detail=detail,
         ignore=whole_values(ignore),
         segmented=segmented_names(segmented, named),
         form=form,

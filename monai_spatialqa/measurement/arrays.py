@@ -16,11 +16,13 @@ from monai_spatialqa.anatomy import LabelMap, load_label_map
 from monai_spatialqa.errors import SettingsError, SpatialQAError
 from monai_spatialqa.execution import failure_from
 from monai_spatialqa.geometry.tensors import marginals_of
+from monai_spatialqa.measurement.label_scan import overlaps_of
 from monai_spatialqa.measurement.options import MeasureOptions
+from monai_spatialqa.measurement.pair_records import pair_records
 from monai_spatialqa.measurement.records import CaseFacts, build_measurement, error_measurement
-from monai_spatialqa.measurement.streamed import declared_structures, named_pairs
+from monai_spatialqa.measurement.declared import declared_structures, named_pairs, union_members
 from monai_spatialqa.readers import NiftiReader
-from monai_spatialqa.records import Measurement, Source
+from monai_spatialqa.records import Measurement, Overlap, Source
 from monai_spatialqa.transforms.array import MeasureStructures
 from monai_spatialqa.transforms.dictionary import MEASURED_PREFIX
 from monai_spatialqa.transforms.inputs import CheckedLabel, check_label
@@ -139,8 +141,9 @@ def measure_loaded(label: str | Path, source: Source, options: MeasureOptions, c
             segmented=options.segmented,
             fov_margin_voxels=options.fov_margin_voxels,
             strict=options.strict,
-            pairs=[(pair.first, pair.second) for pair in named_pairs(options, dict(_rows(label_map)))],
+            pairs=[(pair.first, pair.second) for pair in named_pairs(options, _rows(label_map))],
             kind=options.distance_kind,
+            detail=options.detail,
         )
         with _record_tells_unknown_ids():
             return record_of(tensor, measure(tensor), label_map, options, case_id, source)
@@ -171,26 +174,30 @@ def record_of(
     """
     checked = check_label(label)
     lengths = {len(value) for name, value in measured.items() if name in ("voxel_count", "box_index")}
-    if lengths - {len(label_map)}:
+    if lengths - {len(label_map.row_names)}:
         raise SettingsError(
             "the chain measured other structures than the settings declare",
             key="structures",
             found=f"{sorted(lengths)} rows",
-            expected=f"{len(label_map)} structures of {label_map.name}",
+            expected=f"{len(label_map.row_names)} structures of {label_map.name}",
             next_step="give every measuring transform the same structures as label_map",
         )
     fields = {name: value.cpu().numpy() for name, value in measured.items()}
     others = _ids(checked, (*label_map.ids, *options.ignore))
     unknown: list[int] = []
-    names = dict(_rows(label_map))
+    names = _rows(label_map)
     if others:
         try:
-            names, unknown = declared_structures(others, options)
+            names, unknown = declared_structures(others, options, checked.segments)
         except SpatialQAError as error:
             raise error.with_context(case=case_id, file=checked.file) from None
-        rest = load_label_map({label: name for name, label in names.items() if label in unknown})
+        rest = load_label_map({number: name for name, number in names.items() if number in unknown})
         extra = MeasureStructures(
-            rest, ignore=(*label_map.ids, *options.ignore), fov_margin_voxels=options.fov_margin_voxels
+            rest,
+            ignore=(*label_map.ids, *options.ignore),
+            fov_margin_voxels=options.fov_margin_voxels,
+            segmented=rest.names,
+            detail=options.detail,
         )(label)
         for name, value in extra.items():
             if name in fields:
@@ -207,7 +214,22 @@ def record_of(
         resampled=checked.resampled,
         margin=options.fov_margin_voxels,
     )
-    return build_measurement(facts, names, fields, named_pairs(options, names), options.distance_kind, unknown)
+    overlaps: list[Overlap] = []
+    if len(checked.voxels) > 1:
+        everything = load_label_map({number: name for name, number in names.items() if number is not None})
+        runs = MeasureStructures(everything, ignore=options.ignore, segmented=everything.names).measure(
+            label, boundaries=False
+        ).structure_runs
+        overlaps = overlaps_of(runs.of_row, everything.names, runs.grid)
+    return build_measurement(
+        facts,
+        names,
+        fields,
+        pair_records(fields, named_pairs(options, names), options.distance_kind),
+        unions=union_members(options),
+        overlaps=overlaps,
+        unknown_labels=unknown,
+    )
 
 
 def _channel_notes(checked: CheckedLabel) -> list[str]:
@@ -219,8 +241,9 @@ def _channel_notes(checked: CheckedLabel) -> list[str]:
     return [f"{count} volumes in one file, read as {kind}"]
 
 
-def _rows(label_map: LabelMap) -> list[tuple[str, int]]:
-    return list(zip(label_map.names, label_map.ids, strict=True))
+def _rows(label_map: LabelMap) -> dict[str, int | None]:
+    own = dict(zip(label_map.names, label_map.ids, strict=True))
+    return {name: own.get(name) for name in label_map.row_names}
 
 
 def _ids(checked: CheckedLabel, ignore: tuple[int, ...]) -> list[int]:
@@ -232,6 +255,8 @@ def _ids(checked: CheckedLabel, ignore: tuple[int, ...]) -> list[int]:
 
 
 def _map_of_found(checked: CheckedLabel, options: MeasureOptions) -> LabelMap:
-    """A label map of what a file without one holds."""
+    """A label map of what a file without one holds, by the names that the file gives."""
+    if checked.segments:
+        return load_label_map(dict(checked.segments))
     ids = _ids(checked, options.ignore) or list(range(1, len(checked.voxels) + 1))
     return load_label_map({label: f"label_{label}" for label in ids})

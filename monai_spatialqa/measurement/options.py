@@ -13,9 +13,9 @@ from typing import Any, Literal, get_args
 from monai_spatialqa.anatomy import LabelMap
 from monai_spatialqa.anatomy.pairs import PairSpec, resolve_pairs
 from monai_spatialqa.errors import LabelMapError, SettingsError
-from monai_spatialqa.records import SCHEMA_VERSION
+from monai_spatialqa.records import SCHEMA_VERSION, DistanceKind
 
-CenterKind = Literal["box_center", "centroid"]
+Detail = Literal["basic", "full"]
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,9 @@ class MeasureOptions:
         label_map: names of the ids; None: every id found is called ``label_<id>``.
         distances: which pairs, see :func:`~monai_spatialqa.anatomy.pairs.resolve_pairs`; without a label map the names
             are ``label_<id>``.
-        distance_kind: ``"box_center"`` (the SpatialMed paper) or ``"centroid"``.
+        distance_kind: ``"box_center"`` (the SpatialMed paper), ``"centroid"`` or ``"surface"``.
+        detail: ``"full"`` goes back to the voxels: components of every structure, axial diameters of tumours, and, for
+            the pairs, surface distance, contact and containment besides the distance asked for.
         ignore: values that are no structure besides 0.
         segmented: names that were looked for; None: all.
         form: take this NIfTI form where a header contradicts itself.
@@ -37,7 +39,8 @@ class MeasureOptions:
 
     label_map: LabelMap | None = None
     distances: PairSpec = None
-    distance_kind: CenterKind = "box_center"
+    distance_kind: DistanceKind = "box_center"
+    detail: Detail = "basic"
     ignore: tuple[int, ...] = ()
     segmented: tuple[str, ...] | None = None
     form: Literal["sform", "qform"] | None = None
@@ -46,9 +49,9 @@ class MeasureOptions:
     spacing_mm: tuple[float, float, float] | None = None
 
     def __post_init__(self) -> None:
-        _require(
-            self.distance_kind in get_args(CenterKind), "distance_kind", self.distance_kind, "box_center, centroid"
-        )
+        kinds = get_args(DistanceKind)
+        _require(self.distance_kind in kinds, "distance_kind", self.distance_kind, ", ".join(kinds))
+        _require(self.detail in get_args(Detail), "detail", self.detail, ", ".join(get_args(Detail)))
         _require(self.form in (None, "sform", "qform"), "form", self.form, "sform, qform or null")
         margin = self.fov_margin_voxels
         _require(type(margin) is int and margin >= 0, "fov_margin_voxels", margin, "0 or more whole voxels")
@@ -78,6 +81,7 @@ class MeasureOptions:
             "label_map": None if self.label_map is None else self.label_map.sha256,
             "distances": self.distances,
             "distance_kind": self.distance_kind,
+            "detail": self.detail,
             "ignore": sorted(self.ignore),
             "segmented": None if self.segmented is None else sorted(self.segmented),
             "form": self.form,
@@ -98,7 +102,7 @@ def segmented_names(segmented: str | Iterable[str] | None, label_map: LabelMap |
         return None
     names = [segmented] if isinstance(segmented, str) else list(segmented)
     try:
-        return tuple(names if label_map is None else label_map.select(names))
+        return tuple(names if label_map is None else label_map.select_own(names))
     except LabelMapError as error:
         raise error.with_context(key="segmented") from None
 

@@ -9,22 +9,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
-
 from monai_spatialqa.errors import readable
 from monai_spatialqa.geometry.affine import RasGrid
 from monai_spatialqa.geometry.figures import GRID_FACES, RAS_FACES
 from monai_spatialqa.records import (
+    AxialDiameter,
     Box,
+    Components,
     ErrorDetail,
     Geometry,
     Measurement,
+    Overlap,
     Pair,
     Source,
     Status,
     Structure,
     portable_path,
 )
+from monai_spatialqa.transforms.run_fields import CONNECTIVITY
 
 
 @dataclass(frozen=True)
@@ -61,39 +63,34 @@ class CaseFacts:
         return self.geometry != "orientation_unknown"
 
 
-@dataclass(frozen=True)
-class NamedPair:
-    """A pair to be recorded. ``asked``: named one by one, so it is recorded even when a structure is missing."""
-
-    first: str
-    second: str
-    asked: bool
-
-
 def build_measurement(
     facts: CaseFacts,
-    labels: Mapping[str, int],
+    labels: Mapping[str, int | None],
     fields: Mapping[str, Any],
-    pairs: Sequence[NamedPair],
-    kind: Literal["box_center", "centroid"],
-    unknown_labels: Sequence[int],
+    pairs: Sequence[Pair] = (),
+    *,
+    unions: Mapping[str, Sequence[str]] | None = None,
+    overlaps: Sequence[Overlap] = (),
+    unknown_labels: Sequence[int] = (),
 ) -> Measurement:
     """Assemble a record.
 
     Args:
         facts: everything but the figures.
-        labels: structure name -> id, in the order of the rows.
-        fields: numpy arrays under the names of :mod:`monai_spatialqa.transforms.fields`; the names of volumes, boxes or
-            distances may be missing as a group, their fields are null then.
-        pairs: the pairs, in the order of the distance fields.
-        kind: kind of the distances.
+        labels: structure name -> id, in the order of the rows; None for a union of others.
+        fields: numpy arrays under the names of :mod:`monai_spatialqa.transforms.fields` and
+            :mod:`monai_spatialqa.transforms.run_fields`; the names of volumes, boxes, components or diameters may be
+            missing as a group, their fields are null then.
+        pairs: records of the pairs, see :func:`~monai_spatialqa.measurement.pair_records.pair_records`.
+        unions: name of each union -> the structures it unites.
+        overlaps: structures that share voxels.
         unknown_labels: ids found that the label map does not have.
     """
     columns = {name: fields[name].tolist() for name in _STRUCTURE_FIELDS if name in fields}
-    rows = range(len(labels))
+    members = unions or {}
     structures = {
-        name: _structure(facts, label, {key: column[row] for key, column in columns.items()})
-        for row, (name, label) in zip(rows, labels.items(), strict=True)
+        name: _structure(facts, label, members.get(name), {key: column[row] for key, column in columns.items()})
+        for row, (name, label) in enumerate(labels.items())
     }
     return Measurement(
         case_id=facts.case_id,
@@ -101,7 +98,8 @@ def build_measurement(
         settings_sha256=facts.settings_sha256,
         structures=structures,
         unknown_labels=list(unknown_labels),
-        pairs=_pairs(fields, pairs, kind) if "distance_mm" in fields else [],
+        pairs=list(pairs),
+        overlaps=list(overlaps),
         geometry=_geometry(facts),
         source=facts.source,
     )
@@ -140,11 +138,21 @@ _STRUCTURE_FIELDS = (
     "centroid_ras_mm",
     "centroid_inside",
     "box_status",
+    "component_count",
+    "component_voxel_count",
+    "component_volume_mm3",
+    "component_box_index",
+    "component_status",
+    "diameter_mm",
+    "diameter_points_ras_mm",
+    "diameter_slice",
 )
 
 
-def _structure(facts: CaseFacts, label: int, row: Mapping[str, Any]) -> Structure:
-    code = Status(row.get("volume_status", row.get("box_status", 0)))
+def _structure(
+    facts: CaseFacts, label: int | None, union_of: Sequence[str] | None, row: Mapping[str, Any]
+) -> Structure:
+    code = Status(row.get("volume_status", row.get("box_status", 0)) | row.get("component_status", 0))
     count = row.get("voxel_count")
     segmented = Status.NOT_SEGMENTED not in code
     volume = row.get("volume_mm3") if segmented else None
@@ -152,6 +160,7 @@ def _structure(facts: CaseFacts, label: int, row: Mapping[str, Any]) -> Structur
     boxed = "box_index" in row and not math.isnan(row["box_index"][0][0])
     return Structure(
         label=label,
+        union_of=None if union_of is None else list(union_of),
         voxel_count=count if segmented else None,
         volume_mm3=volume,
         volume_ml=None if volume is None else volume / 1000,
@@ -159,8 +168,35 @@ def _structure(facts: CaseFacts, label: int, row: Mapping[str, Any]) -> Structur
         box=_box(row) if boxed else None,
         centroid_ras_mm=_vector(row.get("centroid_ras_mm")),
         centroid_inside=bool(row["centroid_inside"]) if row.get("centroid_inside", -1) >= 0 else None,
+        components=_components(row) if row.get("component_count", 0) > 0 else None,
+        axial_diameter=_diameter(row) if row.get("diameter_slice", -1) >= 0 else None,
         truncated_faces=_faces(facts, row) if boxed else [],
         status=code.names(),
+    )
+
+
+def _components(row: Mapping[str, Any]) -> Components:
+    listed = sum(count > 0 for count in row["component_voxel_count"])
+    boxes = [
+        tuple(tuple(map(int, corner)) for corner in box) for box in row["component_box_index"][:listed]
+    ]
+    return Components(
+        count=row["component_count"],
+        connectivity=CONNECTIVITY,
+        voxel_counts=row["component_voxel_count"][:listed],
+        volumes_ml=[volume / 1000 for volume in row["component_volume_mm3"][:listed]],
+        boxes=boxes,
+    )
+
+
+def _diameter(row: Mapping[str, Any]) -> AxialDiameter:
+    longest, perpendicular = (tuple(map(tuple, ends)) for ends in row["diameter_points_ras_mm"])
+    return AxialDiameter(
+        longest_mm=row["diameter_mm"][0],
+        perpendicular_mm=row["diameter_mm"][1],
+        slice_index=row["diameter_slice"],
+        longest_points_ras_mm=longest,
+        perpendicular_points_ras_mm=perpendicular,
     )
 
 
@@ -192,30 +228,6 @@ def _vector(values: Sequence[float] | None) -> tuple[float, float, float] | None
     if values is None or any(math.isnan(value) for value in values):
         return None
     return (values[0], values[1], values[2])
-
-
-def _pairs(
-    fields: Mapping[str, Any], pairs: Sequence[NamedPair], kind: Literal["box_center", "centroid"]
-) -> list[Pair]:
-    distances, points, codes = (fields[f"distance_{name}"] for name in ("mm", "points_ras_mm", "status"))
-    overlaps = fields.get("distance_overlap_voxels", np.full(len(pairs), -1))
-    words = {code: Status(code).names() for code in np.unique(codes).tolist()}
-    columns = (distances, np.isnan(distances), points, np.isnan(points).any(axis=(1, 2)), overlaps, codes)
-    return [
-        Pair(
-            a=pair.first,
-            b=pair.second,
-            kind=kind,
-            distance_mm=None if unmeasured else distance,
-            points_ras_mm=None if placeless else ends,
-            overlap_voxels=overlap if overlap >= 0 else None,
-            status=words[code],
-        )
-        for pair, distance, unmeasured, ends, placeless, overlap, code in zip(
-            pairs, *(column.tolist() for column in columns), strict=True
-        )
-        if pair.asked or not unmeasured
-    ]
 
 
 def _geometry(facts: CaseFacts) -> Geometry:

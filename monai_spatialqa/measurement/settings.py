@@ -9,7 +9,8 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 
 from monai_spatialqa.anatomy import load_label_map
-from monai_spatialqa.measurement.options import CenterKind, MeasureOptions, segmented_names
+from monai_spatialqa.measurement.options import Detail, MeasureOptions, segmented_names
+from monai_spatialqa.records import DistanceKind
 from monai_spatialqa.records.files import system_path
 
 
@@ -27,7 +28,12 @@ class MeasureSettings(BaseModel):
     distances: Literal["all"] | dict[Literal["among"], list[str]] | list[tuple[str, str]] | None = Field(
         None, description="which pairs: all, among: [names or groups], or a list of pairs"
     )
-    distance_kind: CenterKind = Field("box_center", description="box_center (the SpatialMed paper) or centroid")
+    distance_kind: DistanceKind = Field("box_center", description="box_center (the SpatialMed paper), centroid or surface")
+    detail: Detail = Field(
+        "basic",
+        description="full also measures components, axial diameters of tumours and, for the pairs, surface distance, "
+        "contact and containment",
+    )
     spacing_mm: list[Annotated[float, Field(gt=0)]] | None = Field(
         None,
         min_length=3,
@@ -116,6 +122,7 @@ class MeasureSettings(BaseModel):
             label_map=label_map,
             distances=distances,
             distance_kind=self.distance_kind,
+            detail=self.detail,
             ignore=tuple(self.ignore),
             segmented=segmented_names(self.segmented, label_map),
             form=self.form,

@@ -5,12 +5,14 @@ from monai_spatialqa.records.case import Case
 from monai_spatialqa.records.files import portable_path, sha256_of_file, write_bytes_atomic, write_text_atomic
 from monai_spatialqa.records.journal import Journal, read_records
 from monai_spatialqa.records.measurement import (
+    AxialDiameter,
     Box,
     Components,
     DistanceKind,
     ErrorDetail,
     Geometry,
     Measurement,
+    Overlap,
     Pair,
     Source,
     Structure,
@@ -19,6 +21,7 @@ from monai_spatialqa.records.status import Status
 
 __all__ = [
     "SCHEMA_VERSION",
+    "AxialDiameter",
     "Box",
     "Case",
     "Components",
@@ -27,6 +30,7 @@ __all__ = [
     "Geometry",
     "Journal",
     "Measurement",
+    "Overlap",
     "Pair",
     "Record",
     "RecordPart",

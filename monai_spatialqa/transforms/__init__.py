@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from monai_spatialqa.transforms.array import (
         MeasureBoundingBox,
+        MeasureComponents,
+        MeasureContact,
+        MeasureDiameter,
         MeasureDirection,
         MeasureDistance,
         MeasureStructures,
@@ -17,6 +20,15 @@ if TYPE_CHECKING:
         MeasureBoundingBoxD,
         MeasureBoundingBoxd,
         MeasureBoundingBoxDict,
+        MeasureComponentsD,
+        MeasureComponentsd,
+        MeasureComponentsDict,
+        MeasureContactD,
+        MeasureContactd,
+        MeasureContactDict,
+        MeasureDiameterD,
+        MeasureDiameterd,
+        MeasureDiameterDict,
         MeasureDirectionD,
         MeasureDirectiond,
         MeasureDirectionDict,
@@ -40,6 +52,18 @@ __all__ = [
     "MeasureBoundingBoxD",
     "MeasureBoundingBoxDict",
     "MeasureBoundingBoxd",
+    "MeasureComponents",
+    "MeasureComponentsD",
+    "MeasureComponentsDict",
+    "MeasureComponentsd",
+    "MeasureContact",
+    "MeasureContactD",
+    "MeasureContactDict",
+    "MeasureContactd",
+    "MeasureDiameter",
+    "MeasureDiameterD",
+    "MeasureDiameterDict",
+    "MeasureDiameterd",
     "MeasureDirection",
     "MeasureDirectionD",
     "MeasureDirectionDict",
@@ -62,7 +86,16 @@ __all__ = [
     "ValidateGeometryd",
 ]
 
-_ARRAY = {"MeasureBoundingBox", "MeasureDirection", "MeasureDistance", "MeasureStructures", "MeasureVolume"}
+_ARRAY = {
+    "MeasureBoundingBox",
+    "MeasureComponents",
+    "MeasureContact",
+    "MeasureDiameter",
+    "MeasureDirection",
+    "MeasureDistance",
+    "MeasureStructures",
+    "MeasureVolume",
+}
 
 
 def __getattr__(name: str) -> Any:

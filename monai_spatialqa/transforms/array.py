@@ -15,10 +15,12 @@ from torch import Tensor
 
 from monai_spatialqa.anatomy.pairs import PairSpec, resolve_pairs
 from monai_spatialqa.records.status import Status
-from monai_spatialqa.transforms import fields
+from monai_spatialqa.transforms import fields, run_fields
 from monai_spatialqa.transforms.inputs import require_setting
 from monai_spatialqa.transforms.lookups import centroid_inside, overlap_voxels
 from monai_spatialqa.transforms.measuring import Measured, StructuresSpec, StructureTransform, as_tensors
+
+DETAILS = ("basic", "full")
 
 
 class MeasureVolume(StructureTransform):
@@ -87,15 +89,17 @@ class _PairTransform(StructureTransform):
 
 
 class MeasureDistance(_PairTransform):
-    """Distance between two structures' centres, mm.
+    """Distance between two structures, mm.
 
     Kinds: ``"box_center"``, between the centres of the bounding boxes (the definition of the SpatialMed paper, arXiv
-    2603.13800); ``"centroid"``, between the means of the voxel centres.
+    2603.13800); ``"centroid"``, between the means of the voxel centres; ``"surface"``, the smallest distance between a
+    voxel centre of one and a voxel centre of the other: 0 when they share voxels, one spacing when they share a face.
 
     Returns of a call, for ``name="distance"``:
         ``distance_mm`` (P,): NaN where a structure is missing; ``distance_points_ras_mm`` (P, 2, 3);
-        ``distance_rows`` int64 (P, 2): rows in the declared structures; ``distance_overlap_voxels`` int64 (P,): voxels
-        of both, -1 where one is missing; ``distance_status`` int64 (P,): of both structures together.
+        ``distance_rows`` int64 (P, 2): rows in ``self.structures``; ``distance_overlap_voxels`` int64 (P,): voxels
+        of both, -1 where one is missing; ``distance_status`` int64 (P,): of both structures together, with
+        ``overlapping`` and, for surfaces, ``touching``.
 
     Args:
         structures, options: see :class:`~monai_spatialqa.transforms.measuring.StructureTransform`.
@@ -117,7 +121,7 @@ class MeasureDistance(_PairTransform):
         **options: Any,
     ) -> None:
         super().__init__(structures, pairs, **options)
-        require_setting(kind in fields.CENTER_KINDS, "kind", kind, " or ".join(fields.CENTER_KINDS))
+        require_setting(kind in fields.DISTANCE_KINDS, "kind", kind, " or ".join(fields.DISTANCE_KINDS))
         require_setting(name.isidentifier(), "name", name, "an identifier")
         self.kind = kind
         self.name = name
@@ -181,30 +185,137 @@ class MeasureDirection(_PairTransform):
         return as_tensors(found)
 
 
-class MeasureStructures(_PairTransform):
-    """Volume, box and, for chosen pairs, centre distance, all from one pass over the voxels.
+class MeasureComponents(StructureTransform):
+    """Connected components of every structure.
 
-    Returns of a call: the names of :class:`MeasureVolume` and :class:`MeasureBoundingBox`, and with ``pairs`` those of
-    :class:`MeasureDistance`.
+    Returns of a call:
+        ``component_count`` int64 (N,): 0 absent, -1 not segmented; of the ``listed`` largest, largest first:
+        ``component_voxel_count`` int64 (N, K), 0 behind the last one, ``component_volume_mm3`` (N, K) and
+        ``component_box_index`` (N, K, 2, 3), half-open in the RAS grid; ``component_status`` int64 (N,), with
+        ``many_components`` where there is more than one.
 
     Args:
         structures, options: see :class:`~monai_spatialqa.transforms.measuring.StructureTransform`.
-        pairs: as for :class:`MeasureDistance`; None (default) for no distances.
-        kind: kind of the distances.
+        connectivity: 6 (voxels of a component share faces), 18 (edges too) or 26 (corners too).
+        listed: how many components are listed; all are counted.
 
     Raises:
         SpatialQAError: at construction for unusable arguments; on a call when the input cannot be measured.
     """
 
     def __init__(
-        self, structures: StructuresSpec, pairs: PairSpec = None, *, kind: str = "box_center", **options: Any
+        self,
+        structures: StructuresSpec,
+        *,
+        connectivity: int = run_fields.CONNECTIVITY,
+        listed: int = run_fields.DEFAULT_COMPONENTS,
+        **options: Any,
     ) -> None:
-        super().__init__(structures, pairs, **options)
-        require_setting(kind in fields.CENTER_KINDS, "kind", kind, " or ".join(fields.CENTER_KINDS))
-        self.kind = kind
+        super().__init__(structures, **options)
+        require_setting(connectivity in (6, 18, 26), "connectivity", connectivity, "6, 18 or 26")
+        require_setting(listed >= 1, "listed", listed, "1 or more components")
+        self.connectivity = connectivity
+        self.listed = listed
 
     def _shown(self) -> str:
-        return f"{super()._shown()}, kind={self.kind!r}"
+        return f"{super()._shown()}, connectivity={self.connectivity}, listed={self.listed}"
+
+    def __call__(self, label: Any) -> dict[str, Tensor]:
+        """Measure one label map."""
+        measured = self.measure(label, boundaries=False)
+        found = run_fields.component_fields(measured.structure_runs, connectivity=self.connectivity, listed=self.listed)
+        return as_tensors(found, measured.labels.device)
+
+
+class MeasureContact(_PairTransform):
+    """What two structures share, and how far one lies inside the other.
+
+    Returns of a call:
+        ``contact_faces`` int64 (P,): voxel faces between the two, -1 where one is missing; ``contact_mm2`` (P,);
+        ``contained_share`` (P, 2): share of the first one's voxels inside the convex hull of the second, and the other
+        way round (a label map has no voxel of the organ where its tumour is, so the organ's hull is asked);
+        ``contact_rows`` int64 (P, 2); ``contact_status`` int64 (P,), with ``touching``.
+
+    Args:
+        structures, options: see :class:`~monai_spatialqa.transforms.measuring.StructureTransform`.
+        pairs: as for :class:`MeasureDistance`.
+
+    Raises:
+        SpatialQAError: at construction for unusable arguments; on a call when the input cannot be measured.
+    """
+
+    def __call__(self, label: Any) -> dict[str, Tensor]:
+        """Measure one label map."""
+        measured = self.measure(label, boundaries=False)
+        return as_tensors(run_fields.contact_fields(measured.structure_runs, self._rows), measured.labels.device)
+
+
+class MeasureDiameter(StructureTransform):
+    """Longest diameter within one axial slice, and the longest one perpendicular to it in the same slice.
+
+    Returns of a call:
+        ``diameter_mm`` (N, 2): longest, perpendicular; ``diameter_points_ras_mm`` (N, 2, 2, 3): their ends;
+        ``diameter_slice`` int64 (N,): index along the third axis of the RAS grid; ``diameter_status`` int64 (N,). NaN
+        and -1 for structures that are missing or not asked for, and where the orientation is unknown.
+
+    Args:
+        structures, options: see :class:`~monai_spatialqa.transforms.measuring.StructureTransform`.
+        of: names or groups of the structures to measure; default: the tumours of the label map.
+
+    Raises:
+        SpatialQAError: at construction for unusable arguments; on a call when the input cannot be measured.
+    """
+
+    def __init__(self, structures: StructuresSpec, *, of: str | Sequence[str] | None = None, **options: Any) -> None:
+        super().__init__(structures, **options)
+        rows = {name: row for row, name in enumerate(self.structures)}
+        self.rows = (
+            self.label_map.tumour_rows if of is None else tuple(rows[name] for name in self.label_map.select(of))
+        )
+
+    def _shown(self) -> str:
+        return f"{super()._shown()}, of=<{len(self.rows)}>"
+
+    def __call__(self, label: Any) -> dict[str, Tensor]:
+        """Measure one label map."""
+        measured = self.measure(label, boundaries=False)
+        return as_tensors(run_fields.diameter_fields(measured.structure_runs, self.rows), measured.labels.device)
+
+
+class MeasureStructures(_PairTransform):
+    """Volume, box and, for chosen pairs, distance, all from one pass over the voxels; with ``detail`` everything else.
+
+    Returns of a call: the names of :class:`MeasureVolume` and :class:`MeasureBoundingBox`, and with ``pairs`` those of
+    :class:`MeasureDistance`. ``detail="full"`` adds those of :class:`MeasureComponents`, of :class:`MeasureDiameter`
+    and, with pairs, of :class:`MeasureContact` and of a surface distance under the name ``surface``.
+
+    Args:
+        structures, options: see :class:`~monai_spatialqa.transforms.measuring.StructureTransform`.
+        pairs: as for :class:`MeasureDistance`; None (default) for no distances.
+        kind: kind of the distances.
+        detail: ``"basic"`` or ``"full"``.
+
+    Raises:
+        SpatialQAError: at construction for unusable arguments; on a call when the input cannot be measured.
+    """
+
+    def __init__(
+        self,
+        structures: StructuresSpec,
+        pairs: PairSpec = None,
+        *,
+        kind: str = "box_center",
+        detail: str = "basic",
+        **options: Any,
+    ) -> None:
+        super().__init__(structures, pairs, **options)
+        require_setting(kind in fields.DISTANCE_KINDS, "kind", kind, " or ".join(fields.DISTANCE_KINDS))
+        require_setting(detail in DETAILS, "detail", detail, " or ".join(DETAILS))
+        self.kind = kind
+        self.detail = detail
+
+    def _shown(self) -> str:
+        return f"{super()._shown()}, kind={self.kind!r}, detail={self.detail!r}"
 
     def __call__(self, label: Any) -> dict[str, Tensor]:
         """Measure one label map."""
@@ -212,6 +323,9 @@ class MeasureStructures(_PairTransform):
         found = as_tensors(fields.volume_fields(measured.table, measured.status)) | _box_fields(measured)
         if self._rows:
             found |= _distance_fields(measured, self._rows, "distance", self.kind)
+        if self.detail == "full":
+            full = run_fields.full_fields(measured.structure_runs, self._rows, self.label_map.tumour_rows)
+            found |= as_tensors(full, measured.labels.device)
         return found
 
 
@@ -226,6 +340,8 @@ def _box_fields(measured: Measured) -> dict[str, Tensor]:
 
 
 def _distance_fields(measured: Measured, rows: list[tuple[int, int]], name: str, kind: str) -> dict[str, Tensor]:
+    if kind == "surface":
+        return as_tensors(run_fields.surface_fields(measured.structure_runs, rows, name=name), measured.labels.device)
     known = measured.label.orientation_known
     found = as_tensors(
         fields.distance_fields(measured.table, measured.status, rows, name=name, kind=kind, orientation_known=known)

@@ -19,6 +19,9 @@ from monai_spatialqa.geometry.place import check_same_place
 from monai_spatialqa.readers.nifti_header import Form
 from monai_spatialqa.transforms.array import (
     MeasureBoundingBox,
+    MeasureComponents,
+    MeasureContact,
+    MeasureDiameter,
     MeasureDirection,
     MeasureDistance,
     MeasureStructures,
@@ -26,6 +29,7 @@ from monai_spatialqa.transforms.array import (
 )
 from monai_spatialqa.transforms.inputs import CheckedLabel, check_scan
 from monai_spatialqa.transforms.measuring import StructuresSpec, StructureTransform
+from monai_spatialqa.transforms.run_fields import DEFAULT_COMPONENTS
 from monai_spatialqa.transforms.validate import ValidateGeometry
 
 MEASURED_PREFIX = "measured_"
@@ -180,7 +184,7 @@ class MeasureDistanced(_MeasureD):
         keys: keys of the label maps.
         structures, options: see :class:`~monai_spatialqa.transforms.measuring.StructureTransform`.
         pairs: ``"all"``, ``{"among": [names or groups]}``, or a list of name pairs.
-        kind: ``"box_center"`` or ``"centroid"``.
+        kind: ``"box_center"``, ``"centroid"`` or ``"surface"``.
         name: prefix of the result names.
         allow_missing_keys: do not raise when a key is missing.
     """
@@ -237,6 +241,81 @@ class MeasureDirectiond(_MeasureD):
         return self.measurer.pairs  # type: ignore[attr-defined]
 
 
+class MeasureComponentsd(_MeasureD):
+    """Dictionary version of :class:`~monai_spatialqa.transforms.MeasureComponents`.
+
+    Args:
+        keys: keys of the label maps.
+        structures, options: see :class:`~monai_spatialqa.transforms.measuring.StructureTransform`.
+        connectivity: 6, 18 or 26.
+        listed: how many components are listed, the largest first.
+        allow_missing_keys: do not raise when a key is missing.
+    """
+
+    def __init__(
+        self,
+        keys: KeysCollection,
+        structures: StructuresSpec,
+        *,
+        connectivity: int = 26,
+        listed: int = DEFAULT_COMPONENTS,
+        allow_missing_keys: bool = False,
+        **options: Any,
+    ) -> None:
+        super().__init__(keys, allow_missing_keys)
+        self.measurer = MeasureComponents(structures, connectivity=connectivity, listed=listed, **options)
+
+
+class MeasureContactd(_MeasureD):
+    """Dictionary version of :class:`~monai_spatialqa.transforms.MeasureContact`.
+
+    Args:
+        keys: keys of the label maps.
+        structures, options: see :class:`~monai_spatialqa.transforms.measuring.StructureTransform`.
+        pairs: ``"all"``, ``{"among": [names or groups]}``, or a list of name pairs.
+        allow_missing_keys: do not raise when a key is missing.
+    """
+
+    def __init__(
+        self,
+        keys: KeysCollection,
+        structures: StructuresSpec,
+        pairs: PairSpec = "all",
+        allow_missing_keys: bool = False,
+        **options: Any,
+    ) -> None:
+        super().__init__(keys, allow_missing_keys)
+        self.measurer = MeasureContact(structures, pairs, **options)
+
+    @property
+    def pairs(self) -> list[tuple[str, str]]:
+        """Names of the pairs, in the order of the results."""
+        return self.measurer.pairs  # type: ignore[attr-defined]
+
+
+class MeasureDiameterd(_MeasureD):
+    """Dictionary version of :class:`~monai_spatialqa.transforms.MeasureDiameter`.
+
+    Args:
+        keys: keys of the label maps.
+        structures, options: see :class:`~monai_spatialqa.transforms.measuring.StructureTransform`.
+        of: names or groups of the structures to measure; default: the tumours of the label map.
+        allow_missing_keys: do not raise when a key is missing.
+    """
+
+    def __init__(
+        self,
+        keys: KeysCollection,
+        structures: StructuresSpec,
+        *,
+        of: str | Sequence[str] | None = None,
+        allow_missing_keys: bool = False,
+        **options: Any,
+    ) -> None:
+        super().__init__(keys, allow_missing_keys)
+        self.measurer = MeasureDiameter(structures, of=of, **options)
+
+
 class MeasureStructuresd(_MeasureD):
     """Dictionary version of :class:`~monai_spatialqa.transforms.MeasureStructures`: everything in one pass.
 
@@ -245,6 +324,7 @@ class MeasureStructuresd(_MeasureD):
         structures, options: see :class:`~monai_spatialqa.transforms.measuring.StructureTransform`.
         pairs: as for :class:`MeasureDistanced`; None (default) for no distances.
         kind: kind of the distances.
+        detail: ``"basic"`` or ``"full"``.
         allow_missing_keys: do not raise when a key is missing.
     """
 
@@ -255,11 +335,12 @@ class MeasureStructuresd(_MeasureD):
         pairs: PairSpec = None,
         *,
         kind: str = "box_center",
+        detail: str = "basic",
         allow_missing_keys: bool = False,
         **options: Any,
     ) -> None:
         super().__init__(keys, allow_missing_keys)
-        self.measurer = MeasureStructures(structures, pairs, kind=kind, **options)
+        self.measurer = MeasureStructures(structures, pairs, kind=kind, detail=detail, **options)
 
 
 ValidateGeometryD = ValidateGeometryDict = ValidateGeometryd
@@ -267,4 +348,7 @@ MeasureVolumeD = MeasureVolumeDict = MeasureVolumed
 MeasureBoundingBoxD = MeasureBoundingBoxDict = MeasureBoundingBoxd
 MeasureDistanceD = MeasureDistanceDict = MeasureDistanced
 MeasureDirectionD = MeasureDirectionDict = MeasureDirectiond
+MeasureComponentsD = MeasureComponentsDict = MeasureComponentsd
+MeasureContactD = MeasureContactDict = MeasureContactd
+MeasureDiameterD = MeasureDiameterDict = MeasureDiameterd
 MeasureStructuresD = MeasureStructuresDict = MeasureStructuresd

@@ -20,6 +20,9 @@ from monai_spatialqa.records.status import Status
 CENTER_KINDS = ("box_center", "centroid")
 """Kinds of distance that need no voxels."""
 
+DISTANCE_KINDS = (*CENTER_KINDS, "surface")
+"""All kinds of distance."""
+
 UNVERIFIED, ORIENTATION_UNKNOWN = "unverified", "orientation_unknown"
 
 

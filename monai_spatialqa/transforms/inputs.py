@@ -15,7 +15,7 @@ from torch import Tensor
 
 from monai_spatialqa.errors import GeometryError, LabelValueError, SettingsError
 from monai_spatialqa.geometry.affine import RasGrid, orientation_codes
-from monai_spatialqa.readers.meta import read_geometry_meta
+from monai_spatialqa.readers.meta import read_geometry_meta, read_segments_meta
 from monai_spatialqa.transforms.operations import (
     only_reoriented,
     operation_name,
@@ -38,6 +38,7 @@ class CheckedLabel:
         notes: what the reader converted or passed over.
         resampled: whether the voxels were put on another grid before.
         file: where the tensor was loaded from, if it says so.
+        segments: id -> name of the structures that its file names itself; None where it does not.
         stored_orientation: axis codes of the file it was loaded from (of the tensor, where that is not known).
     """
 
@@ -47,6 +48,7 @@ class CheckedLabel:
     notes: list[str]
     resampled: Literal["native", "resampled"]
     file: str | None
+    segments: dict[int, str] | None
     stored_orientation: str
 
     @property
@@ -114,6 +116,7 @@ def check_scan(scan: Any) -> CheckedLabel:
         notes=notes,
         resampled="resampled" if was_resampled(scan) else "native",
         file=file,
+        segments=read_segments_meta(scan.meta),
         stored_orientation=grid.orientation if loaded is None else orientation_codes(loaded),
     )
 

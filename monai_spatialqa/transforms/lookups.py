@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from monai_spatialqa.geometry.marginals import stacked
+from monai_spatialqa.geometry.runs import common_voxels, contains
 from monai_spatialqa.transforms.measuring import Measured
 
 
@@ -15,6 +16,9 @@ def centroid_inside(measured: Measured) -> Tensor:
     """Whether the voxel that holds the centroid is of the structure: int64 (N,), -1 where there is no centroid."""
     table, voxels = measured.table, measured.voxels
     inside = torch.full((len(table.voxel_count),), -1, dtype=torch.int64, device=voxels.device)
+    for row, runs in measured.unions.items():
+        voxel = [int(column[row]) for column in table.centroid_voxel]
+        inside[row] = int(contains(runs, measured.runs.sets[0].grid, voxel))
     if not measured.places:
         return inside
     rows = sorted(measured.places)
@@ -31,19 +35,21 @@ def centroid_inside(measured: Measured) -> Tensor:
 
 def overlap_voxels(measured: Measured, rows: Sequence[tuple[int, int]]) -> Tensor:
     """Voxels that belong to both structures of each pair, int64 (P,); -1 where one of them is not there."""
-    voxels, places = measured.voxels, measured.places
-    both_there = [first in places and second in places for first, second in rows]
+    voxels, places, unions = measured.voxels, measured.places, measured.unions
+    both_there = [all(row in places or row in unions for row in pair) for pair in rows]
     counts = torch.tensor([0 if there else -1 for there in both_there], dtype=torch.int64, device=voxels.device)
-    if len(voxels) == 1:
-        return counts
-    boxes = _stored_boxes(measured)
+    boxes = _stored_boxes(measured) if len(voxels) > 1 else {}
     for at, (first, second) in enumerate(rows):
-        if not both_there[at] or places[first][0] == places[second][0]:
+        if not both_there[at]:
             continue
-        common = [slice(max(a, c), min(b, d)) for (a, b), (c, d) in zip(boxes[first], boxes[second], strict=True)]
-        if all(span.start < span.stop for span in common):
-            one, other = (voxels[places[row][0]][tuple(common)] == places[row][1] for row in (first, second))
-            counts[at] = torch.count_nonzero(one & other)
+        if first in unions or second in unions:
+            runs = measured.structure_runs
+            counts[at] = common_voxels(runs.of_row[first], runs.of_row[second], runs.grid)[0]
+        elif places[first][0] != places[second][0]:
+            common = [slice(max(a, c), min(b, d)) for (a, b), (c, d) in zip(boxes[first], boxes[second], strict=True)]
+            if all(span.start < span.stop for span in common):
+                one, other = (voxels[places[row][0]][tuple(common)] == places[row][1] for row in (first, second))
+                counts[at] = torch.count_nonzero(one & other)
     return counts
 
 

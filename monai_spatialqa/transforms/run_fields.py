@@ -22,6 +22,9 @@ from monai_spatialqa.geometry.nearest import surface_distances
 from monai_spatialqa.geometry.runs import RunGrid, Runs
 from monai_spatialqa.records.status import Status
 
+CONNECTIVITY = 26
+"""Voxels of a component share at least a corner."""
+
 DEFAULT_COMPONENTS = 20
 """Components of a structure that are listed, the largest first; all are counted."""
 
@@ -60,13 +63,21 @@ class StructureRuns:
         return np.stack(columns, axis=-1) + unknown
 
 
+def full_fields(found: StructureRuns, rows: Rows, tumours: Sequence[int]) -> dict[str, NDArray[Any]]:
+    """Everything: components of all structures, diameters of tumours, surface distance and contact of the pairs."""
+    result = component_fields(found, connectivity=CONNECTIVITY, listed=DEFAULT_COMPONENTS) | diameter_fields(found, tumours)
+    if rows:
+        result |= surface_fields(found, rows, name="surface") | contact_fields(found, rows)
+    return result
+
+
 def component_fields(found: StructureRuns, *, connectivity: int, listed: int) -> dict[str, NDArray[Any]]:
     """Connected components.
 
     ``component_count`` int64 (N,): 0 absent, -1 not segmented. The ``listed`` largest, largest first:
     ``component_voxel_count`` int64 (N, K), 0 behind the last; ``component_volume_mm3`` (N, K) and
-    ``component_box_index`` (N, K, 2, 3), half-open in the RAS grid, NaN behind the last. ``component_status`` (N,) flags
-    ``many_components`` where there is more than one.
+    ``component_box_index`` (N, K, 2, 3), half-open in the RAS grid, NaN behind the last. ``component_status`` (N,)
+    flags ``many_components`` where there is more than one.
     """
     size = len(found.status)
     never = (found.status & int(Status.NOT_SEGMENTED)) != 0
@@ -162,9 +173,9 @@ def diameter_fields(found: StructureRuns, rows: Sequence[int]) -> dict[str, NDAr
     """Longest axial diameter of some structures and its perpendicular; NaN for all others.
 
     ``diameter_mm`` (N, 2): the longest in-plane diameter over all axial slices, and the longest chord perpendicular to
-    it in the same slice; ``diameter_points_ras_mm`` (N, 2, 2, 3): their ends; ``diameter_slice`` int64 (N,): index along
-    the third axis of the RAS grid, -1 where there is none; ``diameter_status`` (N,). Without an orientation no slice is
-    axial.
+    it in the same slice; ``diameter_points_ras_mm`` (N, 2, 2, 3): their ends; ``diameter_slice`` int64 (N,): index
+    along the third axis of the RAS grid, -1 where there is none; ``diameter_status`` (N,). Without an orientation no slice
+    is axial.
     """
     size = len(found.status)
     lengths = np.full((size, 2), np.nan)
