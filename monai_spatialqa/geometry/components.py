@@ -90,7 +90,7 @@ def _components(runs: Any, rows_per_plane: int, steps: Any, reach: Any) -> Any: 
     parent = _united(runs, rows_per_plane, steps, reach)
     number = np.empty(parent.size, np.int64)
     count = 0
-    for at in range(parent.size):
+    for at in range(np.uintp(parent.size)):
         root = _root(parent, at)
         if root == at:  # the first run of its component: earlier ones have their numbers
             number[at] = count
@@ -101,7 +101,7 @@ def _components(runs: Any, rows_per_plane: int, steps: Any, reach: Any) -> Any: 
     found[:, 0] = 0
     found[:, 1:4] = np.iinfo(np.int64).max
     found[:, 4:7] = -1
-    for at in range(parent.size):
+    for at in range(np.uintp(parent.size)):
         one = found[number[at]]
         start, last = np.int64(runs[at, 1]), np.int64(runs[at, 2]) - 1
         k = np.int64(runs[at, 0]) // rows_per_plane
@@ -114,25 +114,26 @@ def _components(runs: Any, rows_per_plane: int, steps: Any, reach: Any) -> Any: 
 
 @compiled
 def _united(runs: Any, rows_per_plane: int, steps: Any, reach: Any) -> Any:  # pragma: no cover - compiled
-    """Union-find over the runs: the parent of each, int64 (R,); a root is the earliest run of its component."""
-    parent = np.arange(runs.shape[0])
-    cursor = np.zeros(len(steps), np.int64)  # per step, the first run that may still touch; it only goes forward
-    for at in range(runs.shape[0]):
-        row, start, stop = np.int64(runs[at, 0]), np.int64(runs[at, 1]), np.int64(runs[at, 2])
+    """Union-find over the runs: the parent of each, uintp (R,); a root is the earliest run of its component."""
+    parent = np.arange(runs.shape[0]).astype(np.uintp)
+    # Per step, the first run that may still touch. A cursor only goes forward, and ends at the run itself.
+    cursor = np.zeros(len(steps), np.uintp)
+    for at in range(np.uintp(runs.shape[0])):
+        row, start, stop = runs[at, 0], runs[at, 1], runs[at, 2]
         k = row // rows_per_plane
         j = row - k * rows_per_plane
-        for n in range(len(steps)):
+        for n in range(np.uintp(len(steps))):
             if reach[n] < 0 or not 0 <= j + steps[n, 0] < rows_per_plane or k + steps[n, 1] < 0:
                 continue
             target = row + steps[n, 0] + steps[n, 1] * rows_per_plane
             low, high = start - reach[n], stop + reach[n]
             p = cursor[n]
-            while runs[p, 0] < target or (runs[p, 0] == target and runs[p, 2] <= low):  # ends at the run itself
-                p += 1
+            while runs[p, 0] < target or (runs[p, 0] == target and runs[p, 2] <= low):
+                p += np.uintp(1)
             cursor[n] = p
             while runs[p, 0] == target and runs[p, 1] < high:
                 _unite(parent, at, p)
-                p += 1
+                p += np.uintp(1)
     return parent
 
 
