@@ -138,7 +138,7 @@ def _sweep(runs: Any, rows_per_plane: int) -> Any:  # pragma: no cover - compile
     latest, place = np.int64(-1), 0
     for at in range(np.uintp(runs.shape[0])):
         row, start, stop, slot = runs[at, 0], runs[at, 1], runs[at, 2], runs[at, 3]
-        cursor[0] = max(at, np.uintp(1)) - np.uintp(1)  # the run before
+        cursor[0] = at - np.uintp(at > 0)  # the run before
         for axis in range(3):
             target, low, high = row, start - 1, start  # along the row, the other run ends where this one begins
             if axis == 1:
