@@ -1,4 +1,7 @@
-"""A brute-force second opinion on what one pass over a label map must yield, and random label maps to try it on."""
+"""A brute-force second opinion on what one pass over a label map must yield, and random label maps to try it on.
+
+For what is made of runs: run sets of arrays stored in any memory order, on grids of every kind.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
+from monai_spatialqa.geometry.affine import RasGrid
 from monai_spatialqa.geometry.marginals import Marginals
+from monai_spatialqa.geometry.run_tensors import runs_of
+from monai_spatialqa.geometry.runs import RunSet
 
 Facts = dict[int, dict[str, Any]]
 
@@ -93,3 +100,48 @@ def facts_of() -> Callable[[Marginals], Facts]:
 @pytest.fixture(scope="session")
 def make_map() -> Callable[..., np.ndarray]:
     return random_map
+
+
+TURN = np.array([[np.cos(0.3), -np.sin(0.3), 0], [np.sin(0.3), np.cos(0.3), 0], [0, 0, 1]])
+
+
+def kinds_of_affines() -> dict[str, np.ndarray]:
+    """A matrix of every kind."""
+    oblique = np.eye(4)
+    oblique[:3, :3] = TURN @ np.diag([-0.9, -1.1, 3])
+    oblique[:3, 3] = 5, 6, 7
+    return {
+        "identity": np.eye(4),
+        "flipped": np.array([[-0.7, 0, 0, 30], [0, -0.8, 0, 40], [0, 0, 2.5, -9], [0, 0, 0, 1]]),
+        "permuted": np.array([[0, 0, 1.5, 0], [-2.0, 0, 0, 0], [0, 0.5, 0, 0], [0, 0, 0, 1]]),
+        "oblique": oblique,
+        "sheared": np.array([[1.0, 0.3, 0.2, 1], [0, 1.4, -0.6, 2], [0.1, 0, 2.0, 3], [0, 0, 0, 1]]),
+    }
+
+
+def runs_in_order(array: np.ndarray, affine: np.ndarray | None = None, order: Sequence[int] = (0, 1, 2)) -> RunSet:
+    """Runs of an array whose axes lie in memory in the given order, the last one contiguous."""
+    stored = torch.from_numpy(np.ascontiguousarray(array.transpose(order)))
+    grid = RasGrid.of(array.shape, np.eye(4) if affine is None else affine)
+    return runs_of(stored.permute(*np.argsort(order).tolist()), grid)
+
+
+def on_ras_grid(array: np.ndarray, grid: RasGrid) -> np.ndarray:
+    """The array on its RAS grid."""
+    turned = array.transpose(grid.source_axes)
+    return np.flip(turned, [axis for axis in range(3) if grid.flipped[axis]])
+
+
+@pytest.fixture(scope="session")
+def affines() -> dict[str, np.ndarray]:
+    return kinds_of_affines()
+
+
+@pytest.fixture(scope="session")
+def run_set() -> Callable[..., RunSet]:
+    return runs_in_order
+
+
+@pytest.fixture(scope="session")
+def in_ras() -> Callable[[np.ndarray, RasGrid], np.ndarray]:
+    return on_ras_grid
