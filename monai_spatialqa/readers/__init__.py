@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from monai_spatialqa.readers.nifti import NiftiReader
+    from monai_spatialqa.readers.simpleitk import SimpleITKReader
 
-__all__ = ["NiftiReader"]
+__all__ = ["NiftiReader", "SimpleITKReader"]
 
 
 def __getattr__(name: str) -> Any:
@@ -15,4 +16,8 @@ def __getattr__(name: str) -> Any:
         from monai_spatialqa.readers.nifti import NiftiReader
 
         return NiftiReader
+    if name == "SimpleITKReader":
+        from monai_spatialqa.readers.simpleitk import SimpleITKReader
+
+        return SimpleITKReader
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

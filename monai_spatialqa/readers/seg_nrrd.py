@@ -94,58 +94,54 @@ def _whole(keys: Mapping[str, str], key: str, *, default: int, ends: tuple[int, 
     return int(text)
 
 
-def relabel(layers: list[NDArray], segments: list[Segment], label_map: LabelMap | None = None) -> Relabelled:
+def relabel(voxels: NDArray, segments: list[Segment], label_map: LabelMap | None = None) -> Relabelled:
     """Give every (layer, value) an id of its own.
 
     Where values are unique over the layers and there is no label map, they are the ids. A value that no segment names
     is kept, under an id that is free.
 
     Args:
-        layers: the layers (X, Y, Z); changed in place where their type allows.
+        voxels: (X, Y, Z, L) in Fortran order; changed in place where its type can hold the ids.
         segments: from :func:`segments_of`.
         label_map: the structures that are wanted; see :func:`~monai_spatialqa.readers.segments.assign_ids`.
+
+    Returns:
+        (X, Y, Z), or (X, Y, Z, L) with several layers, and the names.
 
     Raises:
         LabelMapError: two segments of one name, or one without.
         LabelValueError: negative values, or fractions.
     """
-    layers = [_whole_numbers(layer) for layer in layers]
+    voxels = _whole_numbers(voxels)
     assigned = assign_ids([NamedSegment(segment.name, segment.value) for segment in segments], label_map)
     names = dict(assigned)
     ids = {(s.layer, s.value): number for s, (number, _) in zip(segments, assigned, strict=True)}
     used = set(names) | (set() if label_map is None else {entry.label for entry in label_map})
     notes = []
-    present = [_values(layer) for layer in layers]
+    present = [_values(voxels[..., at]) for at in range(voxels.shape[3])]
     unnamed = [(at, value) for at, values in enumerate(present) for value in values if (at, value) not in ids]
-    reserved = used | {value for _, value in unnamed}
+    free = max(used | {value for _, value in unnamed}, default=0) + 1
     for layer, value in unnamed:
-        if value not in used:
-            number, name = value, f"label_{value}"
-        else:
-            number = max(reserved) + 1
-            name = f"layer_{layer}_label_{value}"
+        number, name = value, f"label_{value}"
+        if value in used:
+            number, name = free, f"layer_{layer}_label_{value}"
+            free += 1
         used.add(number)
-        reserved.add(number)
         ids[layer, value], names[number] = number, name
         notes.append(f"no segment names the value {value} of layer {layer}: kept as {name}, id {number}")
-    changed = [_with_ids(layer, {v: ids[at, v] for v in present[at]}) for at, layer in enumerate(layers)]
-    if len(changed) == 1:
-        return Relabelled(changed[0], names, tuple(notes))
-    stacked = np.empty((*changed[0].shape, len(changed)), np.result_type(*changed), order="F")
-    for at, layer in enumerate(changed):
-        stacked[..., at] = layer
-    return Relabelled(stacked, names, tuple(notes))
+    replaced = _with_ids(voxels, [{value: ids[at, value] for value in values} for at, values in enumerate(present)])
+    return Relabelled(replaced[..., 0] if len(present) == 1 else replaced, names, tuple(notes))
 
 
-def _whole_numbers(layer: NDArray) -> NDArray:
-    if layer.dtype.kind in "iu":
-        return layer
-    rounded = np.rint(layer)
-    if not np.isfinite(layer).all() or np.abs(layer - rounded).max(initial=0) > 1e-3:
+def _whole_numbers(voxels: NDArray) -> NDArray:
+    if voxels.dtype.kind in "iu":
+        return voxels
+    rounded = np.rint(voxels)
+    if not np.isfinite(voxels).all() or np.abs(voxels - rounded).max(initial=0) > 1e-3:
         raise LabelValueError(
             "a segmentation holds whole numbers",
             code="not_whole_numbers",
-            found=f"{layer.dtype} values with fractions",
+            found=f"{voxels.dtype} values with fractions",
             expected="ids",
             next_step="save the segmentation again from the program that made it",
         )
@@ -176,16 +172,18 @@ def _values(layer: NDArray) -> list[int]:
     return sorted(found - {0})
 
 
-def _with_ids(layer: NDArray, ids: Mapping[int, int]) -> NDArray:
-    """The layer with its values replaced; the same array when nothing changes."""
-    if all(value == number for value, number in ids.items()):
-        return layer
-    values = np.array([0, *ids], layer.dtype)
-    numbers = np.array([0, *ids.values()])
-    fits = np.result_type(layer.dtype, np.min_scalar_type(int(numbers.max())))
-    numbers = numbers.astype(fits if fits.kind in "iu" else np.int64)
-    result = np.empty(layer.shape, numbers.dtype, order="F")
-    flat, out = layer.reshape(-1, order="F"), result.reshape(-1, order="F")
-    for at in range(0, flat.size, _BLOCK):
-        out[at : at + _BLOCK] = numbers[np.searchsorted(values, flat[at : at + _BLOCK])]
+def _with_ids(voxels: NDArray, ids: list[dict[int, int]]) -> NDArray:
+    """The voxels with the values of each layer replaced; the same array when its type can hold the ids."""
+    highest = max((number for layer in ids for number in layer.values()), default=0)
+    kind = np.result_type(voxels.dtype, np.min_scalar_type(highest))
+    kind = kind if kind.kind in "iu" else np.dtype(np.int64)  # uint64 beside a signed type has no common integer
+    result = voxels if kind == voxels.dtype else voxels.astype(kind, order="F")
+    for at, layer in enumerate(ids):
+        if all(value == number for value, number in layer.items()):
+            continue
+        values, numbers = np.array([0, *layer], voxels.dtype), np.array([0, *layer.values()], kind)
+        flat = result[..., at].reshape(-1, order="F")  # a view: layers are contiguous
+        for start in range(0, flat.size, _BLOCK):
+            block = flat[start : start + _BLOCK]
+            block[:] = numbers[np.searchsorted(values, block)]
     return result

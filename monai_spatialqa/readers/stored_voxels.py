@@ -107,7 +107,7 @@ def read_voxels(voxels: StoredVoxels) -> NDArray:
     """
     check_files(voxels)
     values = np.empty(voxels.count, voxels.dtype.newbyteorder("="))
-    view = memoryview(values).cast("B")
+    view = values.data.cast("B")
     for at, path in enumerate(voxels.files):
         part = view[at * voxels.part_bytes : (at + 1) * voxels.part_bytes]
         with open_file(path) as stream:
