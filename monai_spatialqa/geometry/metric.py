@@ -53,7 +53,9 @@ class GridMetric:
         lengths = np.arange(max(grid.shape), dtype=np.float64)
         squares = np.stack([(spacing * lengths) ** 2 for spacing in grid.spacing_mm])
         if largest_axis_cosine(grid.affine) <= PERPENDICULAR_COSINE:
-            faces = np.array([[sign * (axis == at) for axis in range(3)] for at in range(3) for sign in (-1, 1)], np.int64)
+            faces = np.array(
+                [[sign * (axis == at) for axis in range(3)] for at in range(3) for sign in (-1, 1)], np.int64
+            )
             return cls(squares=squares, cross=np.zeros(3), share=1.0, neighbours=faces)
         columns = [[float(grid.affine[row, axis]) for row in range(3)] for axis in range(3)]
         cross = np.array([2.0 * _dot(columns[a], columns[b]) for a, b in _AXIS_PAIRS])
@@ -98,5 +100,3 @@ def _voronoi_neighbours(grid: RasGrid) -> NDArray[np.int64]:
                 break
     sums = [sum(chosen) for size in (1, 2, 3) for chosen in combinations(four, size)]
     return np.unique(np.array(sums, np.int64), axis=0)
-
-

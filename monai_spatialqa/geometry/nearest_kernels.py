@@ -205,7 +205,7 @@ def overlap(  # pragma: no cover - compiled
                 index[0] = end
                 for axis in range(3):
                     place[axis] = offset[axis] + sign[axis] * index[axes[axis]]
-                if count == 0 and end == low or _before(place, common):
+                if (count == 0 and end == low) or _before(place, common):
                     common[:] = place
             count += high - low
             other += 1

@@ -16,11 +16,11 @@ from monai_spatialqa.anatomy import LabelMap, load_label_map
 from monai_spatialqa.errors import SettingsError, SpatialQAError
 from monai_spatialqa.execution import failure_from
 from monai_spatialqa.geometry.tensors import marginals_of
+from monai_spatialqa.measurement.declared import declared_structures, named_pairs, union_members
 from monai_spatialqa.measurement.label_scan import overlaps_of
 from monai_spatialqa.measurement.options import MeasureOptions
 from monai_spatialqa.measurement.pair_records import pair_records
 from monai_spatialqa.measurement.records import CaseFacts, build_measurement, error_measurement
-from monai_spatialqa.measurement.declared import declared_structures, named_pairs, union_members
 from monai_spatialqa.readers import NiftiReader
 from monai_spatialqa.records import Measurement, Overlap, Source
 from monai_spatialqa.transforms.array import MeasureStructures
@@ -217,9 +217,11 @@ def record_of(
     overlaps: list[Overlap] = []
     if len(checked.voxels) > 1:
         everything = load_label_map({number: name for name, number in names.items() if number is not None})
-        runs = MeasureStructures(everything, ignore=options.ignore, segmented=everything.names).measure(
-            label, boundaries=False
-        ).structure_runs
+        runs = (
+            MeasureStructures(everything, ignore=options.ignore, segmented=everything.names)
+            .measure(label, boundaries=False)
+            .structure_runs
+        )
         overlaps = overlaps_of(runs.of_row, everything.names, runs.grid)
     return build_measurement(
         facts,

@@ -79,9 +79,7 @@ def named_pairs(options: MeasureOptions, names: Mapping[str, int | None]) -> lis
     """The pairs to record; pairs asked for as a group are recorded only where both structures are there."""
     if options.distances is None or not names:
         return []
-    label_map = options.label_map or load_label_map(
-        {label: name for name, label in names.items() if label is not None}
-    )
+    label_map = options.label_map or load_label_map({label: name for name, label in names.items() if label is not None})
     asked = not isinstance(options.distances, (str, Mapping))
     try:
         pairs = resolve_pairs(options.distances, label_map)

@@ -118,9 +118,7 @@ def record_of_scan(scan: LabelScan, source: Source, options: MeasureOptions, cas
     )
 
 
-def _unions(
-    runs: Mapping[int, Runs], segmented: Sequence[bool] | None, options: MeasureOptions
-) -> dict[int, Runs]:
+def _unions(runs: Mapping[int, Runs], segmented: Sequence[bool] | None, options: MeasureOptions) -> dict[int, Runs]:
     unions: dict[int, Runs] = {}
     if options.label_map is None:
         return unions

@@ -177,9 +177,7 @@ def _structure(
 
 def _components(row: Mapping[str, Any]) -> Components:
     listed = sum(count > 0 for count in row["component_voxel_count"])
-    boxes = [
-        tuple(tuple(map(int, corner)) for corner in box) for box in row["component_box_index"][:listed]
-    ]
+    boxes = [tuple(tuple(map(int, corner)) for corner in box) for box in row["component_box_index"][:listed]]
     return Components(
         count=row["component_count"],
         connectivity=CONNECTIVITY,

@@ -28,7 +28,9 @@ class MeasureSettings(BaseModel):
     distances: Literal["all"] | dict[Literal["among"], list[str]] | list[tuple[str, str]] | None = Field(
         None, description="which pairs: all, among: [names or groups], or a list of pairs"
     )
-    distance_kind: DistanceKind = Field("box_center", description="box_center (the SpatialMed paper), centroid or surface")
+    distance_kind: DistanceKind = Field(
+        "box_center", description="box_center (the SpatialMed paper), centroid or surface"
+    )
     detail: Detail = Field(
         "basic",
         description="full also measures components, axial diameters of tumours and, for the pairs, surface distance, "

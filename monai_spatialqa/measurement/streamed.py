@@ -4,8 +4,6 @@ One volume a file, or one mask a structure. Several volumes in a file (one-hot c
 by side and take the path of arrays.
 """
 
-
-
 from __future__ import annotations
 
 from collections.abc import Sequence

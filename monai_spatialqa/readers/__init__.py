@@ -6,12 +6,19 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from monai_spatialqa.readers.dicom_seg import DicomSegReader
     from monai_spatialqa.readers.mask_folder import MaskFolderReader
     from monai_spatialqa.readers.nifti import NiftiReader
+    from monai_spatialqa.readers.simpleitk import SimpleITKReader
 
-__all__ = ["MaskFolderReader", "NiftiReader"]
+__all__ = ["DicomSegReader", "MaskFolderReader", "NiftiReader", "SimpleITKReader"]
 
-_MODULE_OF = {"MaskFolderReader": "mask_folder", "NiftiReader": "nifti"}
+_MODULE_OF = {
+    "DicomSegReader": "dicom_seg",
+    "MaskFolderReader": "mask_folder",
+    "NiftiReader": "nifti",
+    "SimpleITKReader": "simpleitk",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -65,7 +65,9 @@ class StructureRuns:
 
 def full_fields(found: StructureRuns, rows: Rows, tumours: Sequence[int]) -> dict[str, NDArray[Any]]:
     """Everything: components of all structures, diameters of tumours, surface distance and contact of the pairs."""
-    result = component_fields(found, connectivity=CONNECTIVITY, listed=DEFAULT_COMPONENTS) | diameter_fields(found, tumours)
+    result = component_fields(found, connectivity=CONNECTIVITY, listed=DEFAULT_COMPONENTS) | diameter_fields(
+        found, tumours
+    )
     if rows:
         result |= surface_fields(found, rows, name="surface") | contact_fields(found, rows)
     return result
