@@ -71,13 +71,13 @@ $(VENV)/.base: $(VENV)/.torch-$(TORCH) pyproject.toml $(CONSTRAINTS)
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.base
-	@$(PIP_INSTALL) $(INSTALL)[test]
+	@$(PIP_INSTALL) $(INSTALL)[test,dicom]
 	@touch $@
 
 $(VENV)/.bench: $(VENV)/.test
-	@$(PIP_INSTALL) $(INSTALL)[test,bench]
+	@$(PIP_INSTALL) $(INSTALL)[test,dicom,bench]
 	@touch $@
 
 $(VENV)/.lint: $(VENV)/.test
-	@$(PIP_INSTALL) $(INSTALL)[test,lint]
+	@$(PIP_INSTALL) $(INSTALL)[test,dicom,lint]
 	@touch $@
