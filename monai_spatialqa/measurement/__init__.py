@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from monai_spatialqa.measurement.api import measure
-    from monai_spatialqa.measurement.arrays import Guarded, RecordMeasurementd
+    from monai_spatialqa.measurement.arrays import Guarded, RecordMeasurementd, image_paths
     from monai_spatialqa.measurement.options import MeasureOptions
     from monai_spatialqa.measurement.settings import MeasureSettings
     from monai_spatialqa.measurement.stage import MeasureSummary, run_measurement
@@ -18,6 +18,7 @@ __all__ = [
     "MeasureSettings",
     "MeasureSummary",
     "RecordMeasurementd",
+    "image_paths",
     "measure",
     "run_measurement",
 ]
@@ -28,6 +29,7 @@ _HOMES = {
     "MeasureSettings": "settings",
     "MeasureSummary": "stage",
     "RecordMeasurementd": "arrays",
+    "image_paths": "arrays",
     "measure": "api",
     "run_measurement": "stage",
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,8 @@ from monai_spatialqa.measurement.label_scan import overlaps_of
 from monai_spatialqa.measurement.options import MeasureOptions
 from monai_spatialqa.measurement.pair_records import pair_records
 from monai_spatialqa.measurement.records import CaseFacts, build_measurement, error_measurement
-from monai_spatialqa.readers import NiftiReader
+from monai_spatialqa.readers import ScanReader
+from monai_spatialqa.readers.scans import Scan, first_file
 from monai_spatialqa.records import Measurement, Overlap, Source
 from monai_spatialqa.transforms.array import MeasureStructures
 from monai_spatialqa.transforms.dictionary import MEASURED_PREFIX
@@ -106,6 +107,16 @@ class Guarded(Transform):
         return {"case_id": case_id, "record": record}
 
 
+def image_paths(cases: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Path of the label map -> path of the image it was drawn on, for the cases that the stage gives the chain."""
+    found = {}
+    for case in cases:
+        label = case["label"] if isinstance(case["label"], str) else case["label"][0]
+        if case.get("image_path") is not None:
+            found[label] = case["image_path"]
+    return found
+
+
 def _first_refusal(error: BaseException) -> BaseException:
     """The error behind MONAI's "applying transform" wrapper."""
     cause: BaseException | None = error
@@ -124,16 +135,26 @@ def _record_tells_unknown_ids() -> Iterator[None]:
         yield
 
 
-def measure_loaded(label: str | Path, source: Source, options: MeasureOptions, case_id: str) -> Measurement:
-    """Measure one NIfTI file by loading it whole: for files that hold several volumes.
+def measure_loaded(
+    label: Scan, source: Source, options: MeasureOptions, case_id: str, *, image: Path | None = None
+) -> Measurement:
+    """Measure a label map by loading it whole: what is no NIfTI file of one volume.
+
+    Args:
+        label: the label map.
+        source: what the record says of the files.
+        options: how to measure.
+        case_id: id of the case.
+        image: the scan it was drawn on, whose grid a DICOM SEG gets.
 
     Raises:
-        SpatialQAError: the file cannot be measured without guessing.
+        SpatialQAError: it cannot be measured without guessing.
     """
     try:
-        tensor = LoadImage(
-            reader=NiftiReader(form=options.form), dtype=None, ensure_channel_first=True, image_only=True
-        )(str(label))
+        path = str(first_file(label))
+        reader = ScanReader(options.label_map, form=options.form, references={} if image is None else {path: image})
+        paths = path if isinstance(label, Path) else [str(file) for file in label]
+        tensor = LoadImage(reader=reader, dtype=None, ensure_channel_first=True, image_only=True)(paths)
         label_map = options.label_map or _map_of_found(check_label(tensor), options)
         measure = MeasureStructures(
             label_map,
@@ -148,7 +169,7 @@ def measure_loaded(label: str | Path, source: Source, options: MeasureOptions, c
         with _record_tells_unknown_ids():
             return record_of(tensor, measure(tensor), label_map, options, case_id, source)
     except SpatialQAError as error:
-        raise error.with_context(case=case_id, file=label) from None
+        raise error.with_context(case=case_id, file=first_file(label)) from None
 
 
 def record_of(

@@ -8,12 +8,16 @@ from pathlib import Path
 from urllib.parse import quote
 
 import numpy as np
+from numpy.typing import NDArray
 
 from monai_spatialqa.errors import LabelMapError, SpatialQAError
 from monai_spatialqa.measurement.case import CaseFiles
 from monai_spatialqa.measurement.options import MeasureOptions
 from monai_spatialqa.measurement.settings import MeasureSettings
 from monai_spatialqa.records import Measurement, Pair, Structure
+
+_STRUCTURE, _OTHER, _REST = 1, 2, 3
+"""What a card's label map holds: the structure, the other one of a pair, everything else."""
 
 _AXIS_WORDS = ("left to right", "posterior to anterior", "inferior to superior")
 
@@ -79,15 +83,18 @@ def _draw_case(
     settings: MeasureSettings, files: CaseFiles, record: Measurement, names: Sequence[str], folder: Path
 ) -> list[Path]:
     # Pictures need voxels: here, and only here, the volumes are loaded.
-    from monai_spatialqa.readers.nifti_volume import read_volume
+    from monai_spatialqa.readers.scans import read_scan
     from monai_spatialqa.rendering import draw_case_card
 
-    label, affine = read_volume(files.label, form=settings.form)
-    labels = np.rint(label).astype(np.int64) if label.dtype.kind == "f" else label
+    label = read_scan(
+        files.label, form=settings.form, label_map=settings.options().label_map, reference=files.image
+    )
+    affine = label.geometry.affine
     image = None
     if files.image is not None:
-        scan, scan_affine = read_volume(files.image, form=settings.form)
-        image = scan if scan.shape == labels.shape and np.allclose(scan_affine, affine, atol=1e-3) else None
+        scan = read_scan(files.image, form=settings.form)
+        fits = scan.geometry.shape == label.geometry.shape and np.allclose(scan.geometry.affine, affine, atol=1e-3)
+        image = scan.voxels if fits and scan.voxels.ndim == 3 else None
     drawn = []
     for name in names:
         structure = record.structures[name]
@@ -97,13 +104,13 @@ def _draw_case(
         drawn.append(
             draw_case_card(
                 image,
-                labels,
+                _painted(label.voxels, _ids_of(record, name), [] if other is None else _ids_of(record, other)),
                 affine,
-                structure_label=structure.label or 0,
+                structure_label=_STRUCTURE,
                 title=f"{record.case_id}: {name} ({', '.join(structure.status)})",
                 path=folder / f"{quote(record.case_id, safe='')}_{quote(name, safe='')}.png",
                 structure_name=name,
-                other_label=None if other is None else record.structures[other].label,
+                other_label=None if other is None else _OTHER,
                 other_name=other,
                 segment_ras_mm=segment,
                 segment_text=text,
@@ -111,6 +118,23 @@ def _draw_case(
             )
         )
     return drawn
+
+
+def _ids_of(record: Measurement, name: str) -> list[int]:
+    """Ids of a structure's voxels: its own, or those of the structures it unites."""
+    structure = record.structures[name]
+    ids = [record.structures[member].label for member in structure.union_of or ()] or [structure.label]
+    return [label for label in ids if label is not None]
+
+
+def _painted(voxels: NDArray, structure: Sequence[int], other: Sequence[int]) -> NDArray[np.uint8]:
+    """The two structures of a card, on top of everything else, whatever layer each lies in."""
+    labels = np.rint(voxels).astype(np.int64) if voxels.dtype.kind == "f" else voxels
+    layers = labels[..., None] if labels.ndim == 3 else labels
+    painted = np.where((layers != 0).any(axis=3), np.uint8(_REST), np.uint8(0))
+    for ids, value in ((other, _OTHER), (structure, _STRUCTURE)):
+        painted[np.isin(layers, ids).any(axis=3)] = value
+    return painted
 
 
 def _pair_of(record: Measurement, name: str) -> Pair | None:
@@ -125,8 +149,8 @@ def _segment(
     """The line to draw and its text: the distance asked for, else the longest edge of the box through its centre."""
     volume = f"{structure.volume_ml:.1f} ml" if (structure.volume_ml or 0) >= 1 else f"{structure.volume_ml:.3g} ml"
     if pair is not None:
-        centres = "box centres" if pair.kind == "box_center" else "centroids"
-        return pair.points_ras_mm, f"{volume}; {pair.a} to {pair.b} ({centres}) {pair.distance_mm:.1f} mm"
+        between = {"box_center": "box centres", "centroid": "centroids", "surface": "surfaces"}[pair.kind]
+        return pair.points_ras_mm, f"{volume}; {pair.a} to {pair.b} ({between}) {pair.distance_mm:.1f} mm"
     box, geometry = structure.box, record.geometry
     if box is None or box.center_ras_mm is None or geometry is None or geometry.affine_ras_mm is None:
         return None, volume

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from monai_spatialqa.errors import FileReadError, PairingError, SpatialQAError
+from monai_spatialqa.errors import FileReadError, SpatialQAError
 from monai_spatialqa.measurement.options import MeasureOptions
-from monai_spatialqa.measurement.streamed import check_pair, measure_streamed
+from monai_spatialqa.measurement.streamed import check_pair, measure_masks, measure_streamed
 from monai_spatialqa.readers.nifti_stream import read_header
+from monai_spatialqa.readers.scans import Scan, first_file, require_label_kind
 from monai_spatialqa.records import Case, Measurement, Source
 from monai_spatialqa.records.files import portable_path, sha256_of_file, system_path
-
-NIFTI_SUFFIXES = (".nii", ".nii.gz", ".hdr", ".hdr.gz")
 
 
 @dataclass(frozen=True)
@@ -34,17 +34,16 @@ class CaseFiles:
         return self.case.case_id
 
     @property
-    def label(self) -> Path:
-        """The label file."""
+    def label(self) -> Scan:
+        """The label map: a file, a folder, or a list of mask files."""
         if isinstance(self.case.label, list):
-            raise PairingError(
-                "one label map file a case",
-                code="unsupported_format",
-                case=self.case_id,
-                found=f"{len(self.case.label)} files",
-                expected="1 file",
-            )
+            return [self.root / system_path(label) for label in self.case.label]
         return self.root / system_path(self.case.label)
+
+    @property
+    def label_path(self) -> Path:
+        """The path that stands for the label map in records: the folder, when it is a list of files."""
+        return self.label if isinstance(self.label, Path) else self.label[0].parent
 
     @property
     def images(self) -> list[Path]:
@@ -62,17 +61,21 @@ class CaseFiles:
         sha256 = None
         if hashed:
             with contextlib.suppress(SpatialQAError):
-                sha256 = sha256_of_file(self.label)
+                sha256 = _sha256(self.label)
         return Source(
-            path=portable_path(self.label, self.root),
+            path=portable_path(self.label_path, self.root),
             sha256=sha256,
             image_path=None if self.image is None else portable_path(self.image, self.root),
         )
 
 
-def is_nifti(path: str | Path) -> bool:
-    """Whether a file is called like NIfTI."""
-    return str(path).lower().endswith(NIFTI_SUFFIXES)
+def _sha256(label: Scan) -> str:
+    """Hash of a file; of several, the hash of their sorted names and hashes."""
+    if isinstance(label, Path) and not label.is_dir():
+        return sha256_of_file(label)
+    files = label.iterdir() if isinstance(label, Path) else label
+    lines = [f"{file.name}\t{sha256_of_file(file)}\n" for file in sorted(files) if file.is_file()]
+    return hashlib.sha256("".join(lines).encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def measure_case(files: CaseFiles, options: MeasureOptions, *, ahead: bool = True) -> Measurement:
@@ -90,48 +93,36 @@ def measure_case(files: CaseFiles, options: MeasureOptions, *, ahead: bool = Tru
     try:
         check_files(files, options)
         source = files.source()
-        if read_header(label, form=options.form).channels > 1:
-            from monai_spatialqa.measurement.arrays import measure_loaded
+        kind = require_label_kind(label)
+        if kind == "masks":
+            return measure_masks(label, source, options, files.case_id, ahead=ahead)
+        if kind == "nifti" and isinstance(label, Path) and read_header(label, form=options.form).channels == 1:
+            return measure_streamed(label, source, options, files.case_id, ahead=ahead)
+        from monai_spatialqa.measurement.arrays import measure_loaded
 
-            return measure_loaded(label, source, options, files.case_id)
-        return measure_streamed(label, source, options, files.case_id, ahead=ahead)
+        return measure_loaded(label, source, options, files.case_id, image=files.image)
     except SpatialQAError as error:
-        raise error.with_context(case=files.case_id, file=label) from None
+        raise error.with_context(case=files.case_id, file=first_file(label)) from None
 
 
 def check_files(files: CaseFiles, options: MeasureOptions) -> None:
-    """Refuse a case whose files are not there, are of another format, or do not cover the same place.
+    """Refuse a case whose files are not there, are of no format that is read, or do not cover the same place.
 
     Raises:
         SpatialQAError: naming the case and the file.
     """
+    label = files.label
     try:
-        require_nifti(files.label)
+        for path in [label] if isinstance(label, Path) else label:
+            _require_there(path)
+        require_label_kind(label)
         for image in files.images:
-            require_nifti(image)
-            check_pair(files.label, image, options, files.case_id)
+            _require_there(image)
+            check_pair(label, image, options, files.case_id)
     except SpatialQAError as error:
-        raise error.with_context(case=files.case_id, file=files.label) from None
+        raise error.with_context(case=files.case_id, file=first_file(label)) from None
 
 
-def require_nifti(path: Path) -> None:
-    """Refuse a file that is not called like NIfTI, or is not there.
-
-    Raises:
-        FileReadError: naming the file.
-    """
-    if path.is_dir():
-        raise FileReadError(
-            "this is a folder", code="unsupported_format", file=path, expected="a NIfTI file", next_step="name the file"
-        )
-    if not path.is_file():
+def _require_there(path: Path) -> None:
+    if not path.exists():
         raise FileReadError("there is no such file", code="missing_file", file=path, next_step="check the path")
-    if not is_nifti(path):
-        raise FileReadError(
-            "this format cannot be measured",
-            code="unsupported_format",
-            file=path,
-            found=path.suffix or "no suffix",
-            expected=" or ".join(NIFTI_SUFFIXES),
-            next_step="convert the label map to NIfTI",
-        )

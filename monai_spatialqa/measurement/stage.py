@@ -142,7 +142,14 @@ def _usable(loader: Chain | None, settings: MeasureSettings) -> Chain:
 
 def _chain_item(files: CaseFiles, options: MeasureOptions) -> dict[str, Any]:
     check_files(files, options)
-    return {"case_id": files.case_id, "label": str(files.label), "source": files.source(), "root": files.root}
+    label = files.label
+    return {
+        "case_id": files.case_id,
+        "label": str(label) if isinstance(label, Path) else [str(file) for file in label],
+        "image_path": None if files.image is None else str(files.image),
+        "source": files.source(),
+        "root": files.root,
+    }
 
 
 def _measured_already(journal: Journal[Measurement], files: CaseFiles, options: MeasureOptions) -> bool:

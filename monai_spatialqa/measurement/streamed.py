@@ -23,24 +23,27 @@ from monai_spatialqa.measurement.options import MeasureOptions
 from monai_spatialqa.readers.masks import list_masks, read_masks
 from monai_spatialqa.readers.nifti_header import NiftiGeometry
 from monai_spatialqa.readers.nifti_labels import label_block, label_dtype
-from monai_spatialqa.readers.nifti_stream import NiftiStream, read_header
+from monai_spatialqa.readers.nifti_stream import NiftiStream
+from monai_spatialqa.readers.scans import Scan, first_file, read_geometry, scan_kind
 from monai_spatialqa.records import Measurement, Source
 
 KEPT_RUNS_BYTES = 8 << 20
 """Runs kept to look up centroids; where they need more room, the file is read a second time for these voxels."""
 
 
-def check_pair(label: str | Path, image: str | Path, options: MeasureOptions, case_id: str) -> None:
+def check_pair(label: Scan, image: Scan, options: MeasureOptions, case_id: str) -> None:
     """Refuse a label map that does not cover the same place as its image, by their headers.
 
     Raises:
         PairingError: another place or extent.
         SpatialQAError: one of the headers is unusable.
     """
-    headers = [read_header(path, form=options.form) for path in (label, image)]
+    if isinstance(label, Path) and scan_kind(label) == "dicom_seg":
+        return  # its frames are placed on the grid of the image, or refused, when it is read
+    headers = [read_geometry(scan, form=options.form) for scan in (label, image)]
     grids = [RasGrid.of(header.shape, header.affine) for header in headers]
     if all(header.orientation_known for header in headers):
-        check_same_place(grids[0], grids[1], case=case_id, file=label)
+        check_same_place(grids[0], grids[1], case=case_id, file=first_file(label))
         return
     # Without an orientation nothing is known of the place; the stored grids must at least be the same.
     sizes = [(grid.stored_shape, column_norms(grid.stored_affine)) for grid in grids]
@@ -49,7 +52,7 @@ def check_pair(label: str | Path, image: str | Path, options: MeasureOptions, ca
             "the label map and its image differ in shape or spacing, and the orientation is unknown",
             code="other_extent",
             case=case_id,
-            file=label,
+            file=first_file(label),
             key="sform_code, qform_code",
             found=f"label {sizes[0][0]} at {sizes[0][1]} mm, image {sizes[1][0]} at {sizes[1][1]} mm",
             expected="the same grid, or a form code in both headers",
@@ -79,7 +82,7 @@ def measure_streamed(
 
 
 def measure_masks(
-    label: Path | Sequence[Path], source: Source, options: MeasureOptions, case_id: str, *, ahead: bool = True
+    label: Scan, source: Source, options: MeasureOptions, case_id: str, *, ahead: bool = True
 ) -> Measurement:
     """Measure a folder (or a list) of one mask per structure, one mask after the other.
 
@@ -112,7 +115,7 @@ def measure_masks(
         )
         return record_of_scan(scan, source, options, case_id)
     except SpatialQAError as error:
-        raise error.with_context(case=case_id, file=label if isinstance(label, Path) else label[0]) from None
+        raise error.with_context(case=case_id, file=first_file(label)) from None
 
 
 def _read(path: Path, options: MeasureOptions, ahead: bool) -> LabelScan:

@@ -9,14 +9,16 @@ if TYPE_CHECKING:
     from monai_spatialqa.readers.dicom_seg import DicomSegReader
     from monai_spatialqa.readers.mask_folder import MaskFolderReader
     from monai_spatialqa.readers.nifti import NiftiReader
+    from monai_spatialqa.readers.scan_reader import ScanReader
     from monai_spatialqa.readers.simpleitk import SimpleITKReader
 
-__all__ = ["DicomSegReader", "MaskFolderReader", "NiftiReader", "SimpleITKReader"]
+__all__ = ["DicomSegReader", "MaskFolderReader", "NiftiReader", "ScanReader", "SimpleITKReader"]
 
 _MODULE_OF = {
     "DicomSegReader": "dicom_seg",
     "MaskFolderReader": "mask_folder",
     "NiftiReader": "nifti",
+    "ScanReader": "scan_reader",
     "SimpleITKReader": "simpleitk",
 }
 

@@ -11,24 +11,21 @@ import torch
 from monai.config import PathLike
 from monai.data import ImageReader
 from monai.utils import ensure_tuple
-from numpy.typing import NDArray
 from torch import Tensor
 
 from monai_spatialqa.anatomy import LabelMap, load_label_map
 from monai_spatialqa.errors import FileReadError, SpatialQAError
-from monai_spatialqa.geometry.layers import paint_layers, smallest_id_type
-from monai_spatialqa.geometry.runs import Runs
 from monai_spatialqa.readers.loaded import scan_meta
-from monai_spatialqa.readers.masks import MaskListing, is_mask, list_masks, read_masks
-from monai_spatialqa.readers.meta import ScanGeometry
+from monai_spatialqa.readers.masks import is_mask
 from monai_spatialqa.readers.nifti_header import Form
+from monai_spatialqa.readers.scans import LoadedScan, read_mask_layers
 
 
 @dataclass(frozen=True)
 class _Loaded:
-    listing: MaskListing | None = None
-    geometry: ScanGeometry | None = None
-    layers: NDArray | None = None
+    """What ``read`` hands to ``get_data``: the layers, or the refusal that ``get_data`` has to raise."""
+
+    scan: LoadedScan | None = None
     refusal: SpatialQAError | None = None
 
 
@@ -67,8 +64,8 @@ class MaskFolderReader(ImageReader):
         """Read all masks; a refusal is kept for :meth:`get_data`."""
         paths = [Path(str(name)) for name in ensure_tuple(data)]
         try:
-            listing = list_masks(paths[0] if len(paths) == 1 and not is_mask(paths[0]) else paths, self.label_map)
-            return self._read(listing)
+            source = paths[0] if len(paths) == 1 and not is_mask(paths[0]) else paths
+            return _Loaded(read_mask_layers(source, form=self.form, label_map=self.label_map))
         except SpatialQAError as error:
             return _Loaded(refusal=error.with_context(file=paths[0]))
         except MemoryError:
@@ -82,17 +79,6 @@ class MaskFolderReader(ImageReader):
             )
             return _Loaded(refusal=refusal)
 
-    def _read(self, listing: MaskListing) -> _Loaded:
-        seen: list[ScanGeometry] = []
-        structures: list[tuple[int, Runs]] = []
-        shape = (0, 0, 0)
-        for mask, geometry, grid, runs in read_masks(listing, form=self.form):
-            seen = [geometry]
-            shape = grid.shape
-            structures.append((mask.label, runs))
-        layers = paint_layers(structures, shape, smallest_id_type(max(label for label, _ in structures)))
-        return _Loaded(listing, seen[0], layers.reshape(len(layers), *seen[0].shape[::-1]))
-
     def get_data(self, img: _Loaded) -> tuple[Tensor, dict[str, Any]]:  # type: ignore[override]
         """The layers and the meta data.
 
@@ -104,10 +90,7 @@ class MaskFolderReader(ImageReader):
         """
         if img.refusal is not None:
             raise img.refusal
-        assert img.listing is not None
-        assert img.geometry is not None
-        assert img.layers is not None
-        voxels = img.layers.transpose(3, 2, 1, 0)
-        notes = (*img.geometry.notes, *img.listing.notes)
-        meta = scan_meta(img.geometry, layers=voxels.shape[3], names=img.listing.names, notes=notes)
-        return torch.from_numpy(voxels if voxels.shape[3] > 1 else voxels[..., 0]), meta
+        assert img.scan is not None
+        voxels = img.scan.voxels
+        layers = 1 if voxels.ndim == 3 else voxels.shape[3]
+        return torch.from_numpy(voxels), scan_meta(img.scan.geometry, layers=layers, names=img.scan.names)

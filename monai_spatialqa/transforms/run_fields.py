@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from monai_spatialqa.geometry.affine import column_norms, to_world, voxel_volume_mm3
 from monai_spatialqa.geometry.components import components_of
-from monai_spatialqa.geometry.contact import contacts
+from monai_spatialqa.geometry.contact import contacts_among
 from monai_spatialqa.geometry.containment import contained_share
 from monai_spatialqa.geometry.diameters import axial_diameter
 from monai_spatialqa.geometry.nearest import surface_distances
@@ -92,8 +92,8 @@ def component_fields(found: StructureRuns, *, connectivity: int, listed: int) ->
         parts = components_of(runs, found.grid, connectivity)
         shown = min(listed, parts.count)
         count[row] = parts.count
-        voxels[row, :shown] = parts.voxel_counts[:shown]
-        volume[row, :shown] = parts.voxel_counts[:shown] * voxel_mm3
+        voxels[row, :shown] = parts.voxel_count[:shown]
+        volume[row, :shown] = parts.voxel_count[:shown] * voxel_mm3
         box[row, :shown, 0] = parts.start[:shown]
         box[row, :shown, 1] = parts.stop[:shown]
     return {
@@ -130,8 +130,8 @@ def surface_fields(found: StructureRuns, rows: Rows, *, name: str) -> dict[str, 
         near = [n for n, pair_mm in zip(at, nearest.distance_mm, strict=True) if pair_mm <= reach_mm]
         if near:
             structures, pairs = _compact(found, [rows[n] for n in near])
-            faces, _ = contacts(structures, pairs, found.grid)
-            status[near] |= np.where(faces.sum(axis=1) > 0, int(Status.TOUCHING), 0)
+            faces = contacts_among(structures, found.grid).between(pairs).sum(axis=1)
+            status[near] |= np.where(faces > 0, int(Status.TOUCHING), 0)
     return {
         f"{name}_mm": distance,
         f"{name}_points_ras_mm": points,
@@ -156,8 +156,9 @@ def contact_fields(found: StructureRuns, rows: Rows) -> dict[str, NDArray[Any]]:
     at = found.both_present(rows)
     if at:
         structures, pairs = _compact(found, [rows[n] for n in at])
-        by_axis, area[at] = contacts(structures, pairs, found.grid)
-        faces[at] = by_axis.sum(axis=1)
+        contacts = contacts_among(structures, found.grid)
+        faces[at] = contacts.between(pairs).sum(axis=1)
+        area[at] = contacts.area_mm2(pairs)
         status[at] |= np.where(faces[at] > 0, int(Status.TOUCHING), 0)
         for n, (first, second) in zip(at, pairs, strict=True):
             share[n, 0] = contained_share(structures[first], structures[second], found.grid)
@@ -176,8 +177,8 @@ def diameter_fields(found: StructureRuns, rows: Sequence[int]) -> dict[str, NDAr
 
     ``diameter_mm`` (N, 2): the longest in-plane diameter over all axial slices, and the longest chord perpendicular to
     it in the same slice; ``diameter_points_ras_mm`` (N, 2, 2, 3): their ends; ``diameter_slice`` int64 (N,): index
-    along the third axis of the RAS grid, -1 where there is none; ``diameter_status`` (N,). Without an orientation no slice
-    is axial.
+    along the third axis of the RAS grid, -1 where there is none; ``diameter_status`` (N,). Without an orientation no
+    slice is axial.
     """
     size = len(found.status)
     lengths = np.full((size, 2), np.nan)
