@@ -13,6 +13,9 @@ from monai_spatialqa.sources.pairing import check_labels, has_folder, pairs_of, 
 _FOLDERS = {"Tr": "training", "Va": "validation"}
 _NAME = re.compile(r"amos_(\d+)", re.IGNORECASE)
 _MR_NUMBERS = range(501, 601)
+_MR_REMARK = (
+    "MR: bladder and prostate or uterus are said to be unlabelled (unverified), so absent may mean not looked for"
+)
 
 
 def modality_of(number: int) -> Literal["CT", "MR"]:
@@ -38,8 +41,11 @@ def _scan(data: DataSet, root: Path) -> Listing:
             match = _NAME.fullmatch(stem)
             if match is None:
                 listing.skip("not called amos_<number>: CT or MR is not known", label)
-            else:
-                listing.add(section, data.case(stem, label, image, modality=modality_of(int(match.group(1)))))
+                continue
+            modality = modality_of(int(match.group(1)))
+            listing.add(section, data.case(stem, label, image, modality=modality))
+            if modality == "MR":
+                listing.note(_MR_REMARK, stem)
     skip_test_images(listing)
     if (listing.base / "labelsTs").is_dir():
         listing.skip(

@@ -94,10 +94,12 @@ def make_datalist(source: str, root: str | os.PathLike[str], output: str | os.Pa
 
     No voxel is read, and nothing in ``root`` is changed. Each entry has ``case_id``, ``label`` (for TotalSegmentator a
     list of mask files, each called after its structure), ``image`` (for BraTS a list, one file a channel),
-    ``modality``, ``licence`` and ``label_map``, and ``patient_id`` where file names tell it. Paths are
-    relative to the datalist's folder; absolute on another drive, or where that folder is reached through a link. Entries without ``image`` are
-    cases whose image is not there. The keys before the sections are those of the Decathlon, and ``source``,
+    ``modality``, ``licence`` and ``label_map``, and ``patient_id`` where file names tell it. Entries without ``image``
+    are cases whose image is not there. The keys before the sections are those of the Decathlon, and ``source``,
     ``label_map``, ``notes`` and ``skipped``.
+
+    Paths are relative to the datalist's folder; absolute on another drive, or where that folder is reached through a
+    link.
 
     Args:
         source: name of the data set, see :func:`source_names`.

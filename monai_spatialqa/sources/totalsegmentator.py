@@ -88,7 +88,7 @@ def _split(path: Path) -> dict[str, str] | None:
             for row in rows:
                 name, word = row["image_id"], row["split"]
                 if word not in _SECTIONS:
-                    raise _bad_meta(path, f"gives {name} an unknown split", word, ", ".join(_SECTIONS))
+                    raise _bad_meta(path, f"gives {name} an unknown split", word or "nothing", ", ".join(_SECTIONS))
                 if name in split:
                     raise _bad_meta(path, "names a case twice", name, "one row a case")
                 split[name] = _SECTIONS[word]
