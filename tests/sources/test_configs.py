@@ -33,6 +33,13 @@ def test_it_names_the_data_set_its_labels_and_all_its_sections(name: str) -> Non
     assert settings.modality == (data_set(name).modality or "CT")
 
 
+def test_the_page_states_the_licences() -> None:
+    page = (FOLDER.parents[1] / "docs/sources.md").read_text(encoding="utf-8")
+    rows = [line.strip("| ").split(" | ") for line in page.splitlines() if line.startswith("| `")]
+    stated = {row[0].strip("`"): row[-1] for row in rows if row[0].strip("`") in source_names()}
+    assert stated == {name: data_set(name).licence for name in source_names()}
+
+
 @pytest.mark.parametrize(
     ("settings", "told"),
     [
