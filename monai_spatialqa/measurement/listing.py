@@ -6,7 +6,7 @@ import glob
 import json
 import os
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,23 +17,55 @@ from monai_spatialqa.measurement.case import CaseFiles
 from monai_spatialqa.measurement.settings import MeasureSettings
 from monai_spatialqa.records import Case
 from monai_spatialqa.records.files import system_path
+from monai_spatialqa.sources import Datalist, build_datalist
+
+DATALIST = "datalist.json"
+"""Name of the datalist of a public data set, in the folder for the results."""
 
 _SUFFIXES = (".nii.gz", ".nii", ".hdr.gz", ".hdr")
 
 
-def list_cases(settings: MeasureSettings) -> list[CaseFiles]:
+def datalist_of_source(settings: MeasureSettings) -> Datalist | None:
+    """The datalist of the public data set that the settings name, to be written beside the results; None without one.
+
+    Raises:
+        SpatialQAError: an unknown data set, or a folder that does not look like it.
+    """
+    if settings.source is None or settings.source_root is None:
+        return None
+    return build_datalist(settings.source, settings.source_root, settings.output / DATALIST)
+
+
+def list_cases(settings: MeasureSettings, datalist: Datalist | None = None) -> list[CaseFiles]:
     """The cases of a run, sorted by id.
+
+    Args:
+        settings: the settings.
+        datalist: what :func:`datalist_of_source` gave; None to make it where the settings name a source.
 
     Raises:
         PairingError: no files, images and labels that cannot be told apart into pairs, or ids that are not unique.
         FileReadError: an unusable datalist.
     """
-    if settings.datalist is not None:
+    datalist = datalist or datalist_of_source(settings)
+    if datalist is not None:
+        cases = _from_sections(datalist.content, datalist.path, settings.datalist_key)
+        _refuse_other_label_maps(cases, settings)
+    elif settings.datalist is not None:
         cases = _from_datalist(Path(system_path(settings.datalist)), settings.datalist_key)
         _refuse_other_label_maps(cases, settings)
     else:
         assert settings.labels is not None
         cases = _from_globs(settings.labels, settings.images)
+    if not cases:
+        raise PairingError(
+            "there is no case to measure",
+            code="no_files",
+            key="datalist_key",
+            found=settings.datalist_key,
+            expected="at least one case",
+            next_step="name another section of the datalist",
+        )
     counts = Counter(files.case_id for files in cases)
     doubled = sorted(case_id for case_id, count in counts.items() if count > 1)
     if doubled:
@@ -54,7 +86,7 @@ def _refuse_other_label_maps(cases: Sequence[CaseFiles], settings: MeasureSettin
             raise SettingsError(
                 "the datalist names another label map than the settings",
                 case=files.case_id,
-                file=settings.datalist,
+                file=settings.datalist or settings.source_root,
                 key="label_map",
                 found=settings.label_map,
                 expected=named,
@@ -146,7 +178,7 @@ def _common_start(texts: Sequence[str]) -> int:
     return next((at for at, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
 
 
-def _from_datalist(path: Path, section: str) -> list[CaseFiles]:
+def _from_datalist(path: Path, sections: str | Sequence[str]) -> list[CaseFiles]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -155,10 +187,19 @@ def _from_datalist(path: Path, section: str) -> list[CaseFiles]:
         ) from None
     except ValueError as error:
         raise FileReadError("the datalist is not JSON", file=path, key="datalist", found=error) from None
-    if not isinstance(content, dict) or not isinstance(content.get(section), list):
+    return _from_sections(content, path, sections)
+
+
+def _from_sections(content: Any, path: Path, sections: str | Sequence[str]) -> list[CaseFiles]:
+    names = [sections] if isinstance(sections, str) else sections
+    return [case for section in names for case in _from_section(content, path, section)]
+
+
+def _from_section(content: Any, path: Path, section: str) -> list[CaseFiles]:
+    if not isinstance(content, Mapping) or not isinstance(content.get(section), list):
         known = (
             sorted(key for key, value in content.items() if isinstance(value, list))
-            if isinstance(content, dict)
+            if isinstance(content, Mapping)
             else []
         )
         raise SettingsError(

@@ -22,7 +22,9 @@ class MeasureSettings(BaseModel):
     labels: str | list[str] | None = Field(None, description="label files: path, glob, or list of them")
     images: str | list[str] | None = Field(None, description="images of these label files, to check that they fit")
     datalist: str | None = Field(None, description="Decathlon datalist (JSON) in place of labels and images")
-    datalist_key: str = Field("training", description="section of the datalist")
+    datalist_key: str | list[str] = Field("training", description="section of the datalist, or a list of them")
+    source: str | None = Field(None, description="name of a public data set, in place of labels, images and datalist")
+    source_root: str | None = Field(None, description="the folder of that data set, as downloaded")
     label_map: str | dict[int, str] | None = Field(None, description="shipped name, YAML or JSON file, or id: name")
     output_dir: str = Field("measurements", description="folder for the results; made when missing")
     distances: Literal["all"] | dict[Literal["among"], list[str]] | list[tuple[str, str]] | None = Field(
@@ -90,10 +92,16 @@ class MeasureSettings(BaseModel):
 
     @model_validator(mode="after")
     def _fits_together(self) -> MeasureSettings:
-        if self.labels is None and self.datalist is None:
-            raise ValueError("nothing to measure: give labels (and images), or a datalist")
+        if self.labels is None and self.datalist is None and self.source is None:
+            raise ValueError(
+                "nothing to measure: give labels (and images), a datalist, or a source and its source_root"
+            )
         if self.datalist is not None and (self.labels is not None or self.images is not None):
             raise ValueError("a datalist names images and labels itself: leave labels and images out")
+        if (self.source is None) != (self.source_root is None):
+            raise ValueError("source and source_root belong together: the name of a public data set and its folder")
+        if self.source is not None and (self.labels, self.images, self.datalist) != (None, None, None):
+            raise ValueError("a source lists its cases itself: leave labels, images and datalist out")
         if self.path == "stream" and self.spacing_mm is not None:
             raise ValueError("path: stream measures the native grid; leave spacing_mm out, or take path: transforms")
         if self.path == "stream" and self.device != "cpu":

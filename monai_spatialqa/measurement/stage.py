@@ -16,7 +16,7 @@ from monai_spatialqa.errors import JournalError, SettingsError
 from monai_spatialqa.execution import Failure, map_cases
 from monai_spatialqa.measurement.cards import draw_cards, with_card_names
 from monai_spatialqa.measurement.case import CaseFiles, check_files, measure_case
-from monai_spatialqa.measurement.listing import list_cases
+from monai_spatialqa.measurement.listing import datalist_of_source, list_cases
 from monai_spatialqa.measurement.options import MeasureOptions
 from monai_spatialqa.measurement.records import error_measurement
 from monai_spatialqa.measurement.settings import MeasureSettings
@@ -37,7 +37,7 @@ def run_measurement(settings: MeasureSettings, loader: Chain | None = None) -> M
 
     Writes into ``settings.output_dir``: ``measurements.jsonl`` (one record a case, sorted by id), ``measurements.csv``
     (one row a structure), ``distances.csv`` and ``cards/`` (when asked for), ``summary.json``, and ``run.jsonl`` (when
-    and where, how long). Prints the summary.
+    and where, how long); for a public data set also ``datalist.json``. Prints the summary.
 
     A case that was measured before with the same settings from the same file is kept; a case that failed is tried
     again.
@@ -54,11 +54,15 @@ def run_measurement(settings: MeasureSettings, loader: Chain | None = None) -> M
     """
     options = settings.options()
     settings = with_card_names(settings, options)
-    cases = list_cases(settings)
+    datalist = datalist_of_source(settings)
+    cases = list_cases(settings, datalist)
     output = settings.output
     started = datetime.now(UTC)
     with Journal(output / JOURNAL, Measurement) as journal:
         _refuse_foreign(journal, cases, options, overwrite=settings.overwrite)
+        if datalist is not None:
+            datalist.write()
+            show([*datalist.summary.lines(), ""])
         todo = [files for files in cases if not _measured_already(journal, files, options)]
         with Progress(
             len(cases), already_done=len(cases) - len(todo), description="measure", silent=not settings.progress
