@@ -86,9 +86,7 @@ def _draw_case(
     from monai_spatialqa.readers.scans import read_scan
     from monai_spatialqa.rendering import draw_case_card
 
-    label = read_scan(
-        files.label, form=settings.form, label_map=settings.options().label_map, reference=files.image
-    )
+    label = read_scan(files.label, form=settings.form, label_map=settings.options().label_map, reference=files.image)
     affine = label.geometry.affine
     image = None
     if files.image is not None:

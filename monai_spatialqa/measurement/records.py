@@ -177,18 +177,17 @@ def _structure(
 
 def _components(row: Mapping[str, Any]) -> Components:
     listed = sum(count > 0 for count in row["component_voxel_count"])
-    boxes = [tuple(tuple(map(int, corner)) for corner in box) for box in row["component_box_index"][:listed]]
     return Components(
         count=row["component_count"],
         connectivity=CONNECTIVITY,
         voxel_counts=row["component_voxel_count"][:listed],
         volumes_ml=[volume / 1000 for volume in row["component_volume_mm3"][:listed]],
-        boxes=boxes,
+        boxes=[(_index(start), _index(stop)) for start, stop in row["component_box_index"][:listed]],
     )
 
 
 def _diameter(row: Mapping[str, Any]) -> AxialDiameter:
-    longest, perpendicular = (tuple(map(tuple, ends)) for ends in row["diameter_points_ras_mm"])
+    longest, perpendicular = ((_point(ends[0]), _point(ends[1])) for ends in row["diameter_points_ras_mm"])
     return AxialDiameter(
         longest_mm=row["diameter_mm"][0],
         perpendicular_mm=row["diameter_mm"][1],
@@ -198,11 +197,19 @@ def _diameter(row: Mapping[str, Any]) -> AxialDiameter:
     )
 
 
+def _index(values: Sequence[float]) -> tuple[int, int, int]:
+    return int(values[0]), int(values[1]), int(values[2])
+
+
+def _point(values: Sequence[float]) -> tuple[float, float, float]:
+    return values[0], values[1], values[2]
+
+
 def _box(row: Mapping[str, Any]) -> Box:
     start, stop = row["box_index"]
     return Box(
-        index_start=(int(start[0]), int(start[1]), int(start[2])),
-        index_stop=(int(stop[0]), int(stop[1]), int(stop[2])),
+        index_start=_index(start),
+        index_stop=_index(stop),
         extent_mm=tuple(row["extent_mm"]),
         center_ras_mm=_vector(row["center_ras_mm"]),
         world_min_ras_mm=_vector(row["world_min_ras_mm"]),
@@ -225,7 +232,7 @@ def _faces(facts: CaseFacts, row: Mapping[str, Any]) -> list[str]:
 def _vector(values: Sequence[float] | None) -> tuple[float, float, float] | None:
     if values is None or any(math.isnan(value) for value in values):
         return None
-    return (values[0], values[1], values[2])
+    return _point(values)
 
 
 def _geometry(facts: CaseFacts) -> Geometry:

@@ -30,9 +30,10 @@ class ScanReader(ImageReader):
     """Reads whatever a path turns out to be: a file of any format of this package, a folder, or a list of files.
 
     For ``LoadImage(reader=ScanReader("totalsegmentator_v2"), dtype=None, ensure_channel_first=True)``. A folder with
-    masks is one mask per structure, a folder with DICOM slices is an image series. Each format has a reader of its own
-    with more settings: :class:`~monai_spatialqa.readers.NiftiReader`, :class:`~monai_spatialqa.readers.SimpleITKReader`,
-    :class:`~monai_spatialqa.readers.DicomSegReader`, :class:`~monai_spatialqa.readers.MaskFolderReader`.
+    masks is one mask per structure, a folder with DICOM slices is an image series. Each format has a reader of its own,
+    with more settings: :class:`~monai_spatialqa.readers.NiftiReader`,
+    :class:`~monai_spatialqa.readers.SimpleITKReader`, :class:`~monai_spatialqa.readers.DicomSegReader`,
+    :class:`~monai_spatialqa.readers.MaskFolderReader`.
 
     Args:
         structures: label map that gives structures which a file names itself their ids: name, file, mapping, LabelMap.

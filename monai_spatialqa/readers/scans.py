@@ -155,7 +155,7 @@ def read_scan(
         assert isinstance(scan, Path)
         grid = None if reference is None else read_geometry(reference, form=form)
         volume = read_dicom_seg(scan, label_map=label_map, reference=grid)
-        return LoadedScan(volume.voxels, volume.geometry, volume.names)
+        return LoadedScan(volume.voxels, volume.geometry, dict(volume.names))
     from monai_spatialqa.readers.simpleitk_volume import read_sitk_volume
 
     return LoadedScan(*read_sitk_volume(scan, label_map))

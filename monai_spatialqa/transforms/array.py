@@ -14,6 +14,7 @@ from typing import Any
 from torch import Tensor
 
 from monai_spatialqa.anatomy.pairs import PairSpec, resolve_pairs
+from monai_spatialqa.geometry.components import Connectivity
 from monai_spatialqa.records.status import Status
 from monai_spatialqa.transforms import fields, run_fields
 from monai_spatialqa.transforms.inputs import require_setting
@@ -207,7 +208,7 @@ class MeasureComponents(StructureTransform):
         self,
         structures: StructuresSpec,
         *,
-        connectivity: int = run_fields.CONNECTIVITY,
+        connectivity: Connectivity = run_fields.CONNECTIVITY,
         listed: int = run_fields.DEFAULT_COMPONENTS,
         **options: Any,
     ) -> None:

@@ -15,6 +15,7 @@ from torch import Tensor
 
 from monai_spatialqa.anatomy.pairs import PairSpec
 from monai_spatialqa.errors import SettingsError, SpatialQAError
+from monai_spatialqa.geometry.components import Connectivity
 from monai_spatialqa.geometry.place import check_same_place
 from monai_spatialqa.readers.nifti_header import Form
 from monai_spatialqa.transforms.array import (
@@ -29,7 +30,7 @@ from monai_spatialqa.transforms.array import (
 )
 from monai_spatialqa.transforms.inputs import CheckedLabel, check_scan
 from monai_spatialqa.transforms.measuring import StructuresSpec, StructureTransform
-from monai_spatialqa.transforms.run_fields import DEFAULT_COMPONENTS
+from monai_spatialqa.transforms.run_fields import CONNECTIVITY, DEFAULT_COMPONENTS
 from monai_spatialqa.transforms.validate import ValidateGeometry
 
 MEASURED_PREFIX = "measured_"
@@ -257,7 +258,7 @@ class MeasureComponentsd(_MeasureD):
         keys: KeysCollection,
         structures: StructuresSpec,
         *,
-        connectivity: int = 26,
+        connectivity: Connectivity = CONNECTIVITY,
         listed: int = DEFAULT_COMPONENTS,
         allow_missing_keys: bool = False,
         **options: Any,

@@ -14,15 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from monai_spatialqa.geometry.affine import column_norms, to_world, voxel_volume_mm3
-from monai_spatialqa.geometry.components import components_of
+from monai_spatialqa.geometry.components import Connectivity, components_of
 from monai_spatialqa.geometry.contact import contacts_among
-from monai_spatialqa.geometry.containment import contained_share
+from monai_spatialqa.geometry.containment import DilatedHull
 from monai_spatialqa.geometry.diameters import axial_diameter
 from monai_spatialqa.geometry.nearest import surface_distances
 from monai_spatialqa.geometry.runs import RunGrid, Runs
 from monai_spatialqa.records.status import Status
 
-CONNECTIVITY = 26
+CONNECTIVITY: Connectivity = 26
 """Voxels of a component share at least a corner."""
 
 DEFAULT_COMPONENTS = 20
@@ -59,7 +59,7 @@ class StructureRuns:
     def world(self, index: NDArray[Any]) -> NDArray[np.float64]:
         """RAS mm of RAS-grid indices (..., 3); NaN where the orientation is unknown."""
         unknown = 0.0 if self.orientation_known else np.nan
-        columns = to_world(self.grid.ras.affine, np.moveaxis(np.asarray(index, np.float64), -1, 0))
+        columns = to_world(self.grid.ras.affine, [np.asarray(index, np.float64)[..., axis] for axis in range(3)])
         return np.stack(columns, axis=-1) + unknown
 
 
@@ -73,7 +73,7 @@ def full_fields(found: StructureRuns, rows: Rows, tumours: Sequence[int]) -> dic
     return result
 
 
-def component_fields(found: StructureRuns, *, connectivity: int, listed: int) -> dict[str, NDArray[Any]]:
+def component_fields(found: StructureRuns, *, connectivity: Connectivity, listed: int) -> dict[str, NDArray[Any]]:
     """Connected components.
 
     ``component_count`` int64 (N,): 0 absent, -1 not segmented. The ``listed`` largest, largest first:
@@ -160,9 +160,9 @@ def contact_fields(found: StructureRuns, rows: Rows) -> dict[str, NDArray[Any]]:
         faces[at] = contacts.between(pairs).sum(axis=1)
         area[at] = contacts.area_mm2(pairs)
         status[at] |= np.where(faces[at] > 0, int(Status.TOUCHING), 0)
+        hulls = [DilatedHull.of(runs, found.grid) for runs in structures]
         for n, (first, second) in zip(at, pairs, strict=True):
-            share[n, 0] = contained_share(structures[first], structures[second], found.grid)
-            share[n, 1] = contained_share(structures[second], structures[first], found.grid)
+            share[n] = hulls[second].share(structures[first]), hulls[first].share(structures[second])
     return {
         "contact_faces": faces,
         "contact_mm2": area,
