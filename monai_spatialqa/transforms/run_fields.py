@@ -188,8 +188,9 @@ def diameter_fields(found: StructureRuns, rows: Sequence[int]) -> dict[str, NDAr
         if row not in found.of_row or not found.orientation_known:
             continue
         diameter = axial_diameter(found.of_row[row], found.grid)
+        assert diameter is not None  # a structure that is present has voxels
         lengths[row] = diameter.longest_mm, diameter.perpendicular_mm
-        points[row] = diameter.longest_points_ras_mm, diameter.perpendicular_points_ras_mm
+        points[row] = diameter.ends_ras_mm, diameter.perpendicular_ends_ras_mm
         slices[row] = diameter.slice_index
     return {
         "diameter_mm": lengths,

@@ -18,7 +18,7 @@ Write = Callable[..., Path]
 @pytest.mark.parametrize(
     ("options", "key"),
     [
-        ({"distance_kind": "surface"}, "distance_kind"),
+        ({"distance_kind": "edge"}, "distance_kind"),
         ({"form": "x"}, "form"),
         ({"fov_margin_voxels": -1}, "fov_margin_voxels"),
         ({"segmented": ["block"]}, "segmented"),

@@ -49,6 +49,26 @@ DIRECTION = {
     "direction_status": (LONG, (P,)),
 }
 SIDE = {"side_offset_mm": (REAL, (N,)), "side": (LONG, (N,))}
+COMPONENTS = {
+    "component_count": (LONG, (N,)),
+    "component_voxel_count": (LONG, (N, 4)),
+    "component_volume_mm3": (REAL, (N, 4)),
+    "component_box_index": (REAL, (N, 4, 2, 3)),
+    "component_status": (LONG, (N,)),
+}
+CONTACT = {
+    "contact_faces": (LONG, (P,)),
+    "contact_mm2": (REAL, (P,)),
+    "contained_share": (REAL, (P, 2)),
+    "contact_rows": (LONG, (P, 2)),
+    "contact_status": (LONG, (P,)),
+}
+DIAMETER = {
+    "diameter_mm": (REAL, (N, 2)),
+    "diameter_points_ras_mm": (REAL, (N, 2, 2, 3)),
+    "diameter_slice": (LONG, (N,)),
+    "diameter_status": (LONG, (N,)),
+}
 
 CASES = {
     "MeasureVolume": ({}, VOLUME),
@@ -56,6 +76,9 @@ CASES = {
     "MeasureDistance": ({}, DISTANCE),
     "MeasureDirection": ({"midline": ["spleen"]}, DIRECTION | SIDE),
     "MeasureStructures": ({"pairs": "all"}, VOLUME | BOX | DISTANCE),
+    "MeasureComponents": ({"listed": 4}, COMPONENTS),
+    "MeasureContact": ({}, CONTACT),
+    "MeasureDiameter": ({"of": ["liver"]}, DIAMETER),
 }
 every_transform = pytest.mark.parametrize("name", list(CASES))
 NAN = float("nan")
@@ -386,7 +409,7 @@ def test_public_names_and_aliases():
         ("MeasureVolume", {"layout": "channels"}, "layout"),
         ("MeasureVolume", {"fov_margin_voxels": -1}, "fov_margin_voxels"),
         ("MeasureVolume", {"ignore": [2]}, "ignore"),
-        ("MeasureDistance", {"kind": "surface"}, "kind"),
+        ("MeasureDistance", {"kind": "edge"}, "kind"),
         ("MeasureDistance", {"name": "a b"}, "name"),
         ("MeasureDistance", {"pairs": "some"}, "pairs"),
         ("MeasureDistance", {"pairs": [("liver", "liver")]}, "pairs"),
