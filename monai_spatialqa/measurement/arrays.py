@@ -258,7 +258,7 @@ def record_of(
 def _channel_notes(checked: CheckedLabel) -> list[str]:
     """How several volumes of one file were read; nobody but the user can know that they are no time series."""
     count = len(checked.voxels)
-    if count == 1:
+    if count == 1 or checked.segments is not None:
         return []
     kind = "one-hot channels" if int(checked.voxels.max()) <= 1 else "layers of ids"
     return [f"{count} volumes in one file, read as {kind}"]

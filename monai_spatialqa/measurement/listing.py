@@ -15,6 +15,7 @@ from pydantic import ValidationError
 from monai_spatialqa.errors import FileReadError, PairingError, SettingsError, readable
 from monai_spatialqa.measurement.case import CaseFiles
 from monai_spatialqa.measurement.settings import MeasureSettings
+from monai_spatialqa.readers.scans import scan_kind
 from monai_spatialqa.records import Case
 from monai_spatialqa.records.files import system_path
 from monai_spatialqa.sources import Datalist, build_datalist
@@ -22,7 +23,7 @@ from monai_spatialqa.sources import Datalist, build_datalist
 DATALIST = "datalist.json"
 """Name of the datalist of a public data set, in the folder for the results."""
 
-_SUFFIXES = (".nii.gz", ".nii", ".hdr.gz", ".hdr")
+_SUFFIXES = (".nii.gz", ".nii", ".hdr.gz", ".hdr", ".seg.nrrd", ".nrrd", ".nhdr", ".mha", ".mhd", ".dcm")
 
 
 def datalist_of_source(settings: MeasureSettings) -> Datalist | None:
@@ -108,9 +109,10 @@ def _found(patterns: str | Sequence[str], key: str) -> list[str]:
     for pattern in [patterns] if isinstance(patterns, str) else patterns:
         given = system_path(pattern)
         # What is named without a pattern is a case, there or not; so is a dangling link, such as data not fetched yet.
-        literal = os.path.isfile(given) or not glob.has_magic(given)
+        literal = os.path.exists(given) or not glob.has_magic(given)
         matches = [given] if literal else sorted(glob.glob(given, recursive=True))
-        matches = [match for match in matches if not (os.path.isdir(match) or Path(match).name.startswith("._"))]
+        if not literal:
+            matches = [match for match in matches if _is_candidate(Path(match))]
         if not matches:
             raise PairingError(
                 f"no file fits {key}",
@@ -122,6 +124,16 @@ def _found(patterns: str | Sequence[str], key: str) -> list[str]:
             )
         files += map(readable, matches)
     return list(dict.fromkeys(files))
+
+
+def _is_candidate(path: Path) -> bool:
+    """Whether what a pattern found can be a case: a file that is not hidden, or a folder with a scan in it."""
+    if path.name.startswith("._"):
+        return False
+    try:
+        return not path.is_dir() or bool(scan_kind(path))
+    except FileReadError:
+        return False
 
 
 def _from_globs(labels: str | Sequence[str], images: str | Sequence[str] | None) -> list[CaseFiles]:
