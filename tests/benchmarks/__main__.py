@@ -14,7 +14,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from tests.benchmarks import report
+from tests.benchmarks import part_rows, report
 from tests.benchmarks.bench import OTHER_ROWS, Bench, Wanted
 from tests.benchmarks.data import SIZES, Store
 from tests.benchmarks.goals import Results, Verdict, judge
@@ -46,6 +46,7 @@ def main(arguments: list[str] | None = None) -> int:
         bench = Bench(wanted, store, results, in_process=options.in_process)
         bench.arrays()
         bench.files()
+        part_rows.measure(bench)
         bench.others()
     verdicts = judge(results)
     print("\n" + report.lined_up(*report.goal_lines(verdicts)))

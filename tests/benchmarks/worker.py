@@ -16,9 +16,10 @@ from tests.benchmarks import timing
 from tests.benchmarks.array_rows import ARRAY
 from tests.benchmarks.facts import Facts, require_equal
 from tests.benchmarks.file_rows import FILE, READ
+from tests.benchmarks.part_rows import PARTS
 from tests.benchmarks.rows import Table
 
-TABLES: dict[str, Table] = {table.name: table for table in (ARRAY, FILE, READ)}
+TABLES: dict[str, Table] = {table.name: table for table in (ARRAY, FILE, READ, *PARTS)}
 ROOT = Path(__file__).resolve().parents[2]
 
 
