@@ -31,8 +31,8 @@ _AXIS_PAIRS = ((0, 1), (0, 2), (1, 2))
 class GridMetric:
     """The squared distance of two voxels of a grid.
 
-    It is ``squares[0, |d0|] + squares[1, |d1|] + squares[2, |d2|]`` for the offsets ``d`` along the RAS axes, plus, on a
-    sheared grid, ``cross[0] * d0 * d1 + cross[1] * d0 * d2 + cross[2] * d1 * d2``.
+    It is ``squares[0, |d0|] + squares[1, |d1|] + squares[2, |d2|]`` for the offsets ``d`` along the RAS axes, plus, on
+    a sheared grid, ``cross[0] * d0 * d1 + cross[1] * d0 * d2 + cross[2] * d1 * d2``.
 
     Attributes:
         squares: mm2, (3, longest axis): the square of a number of voxels along each RAS axis.
@@ -53,7 +53,9 @@ class GridMetric:
         lengths = np.arange(max(grid.shape), dtype=np.float64)
         squares = np.stack([(spacing * lengths) ** 2 for spacing in grid.spacing_mm])
         if largest_axis_cosine(grid.affine) <= PERPENDICULAR_COSINE:
-            faces = np.array([[sign * (axis == at) for axis in range(3)] for at in range(3) for sign in (-1, 1)], np.int64)
+            faces = np.array(
+                [[sign * (axis == at) for axis in range(3)] for at in range(3) for sign in (-1, 1)], np.int64
+            )
             return cls(squares=squares, cross=np.zeros(3), share=1.0, neighbours=faces)
         columns = [[float(grid.affine[row, axis]) for row in range(3)] for axis in range(3)]
         cross = np.array([2.0 * _dot(columns[a], columns[b]) for a, b in _AXIS_PAIRS])
@@ -98,5 +100,3 @@ def _voronoi_neighbours(grid: RasGrid) -> NDArray[np.int64]:
                 break
     sums = [sum(chosen) for size in (1, 2, 3) for chosen in combinations(four, size)]
     return np.unique(np.array(sums, np.int64), axis=0)
-
-

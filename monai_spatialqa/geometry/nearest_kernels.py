@@ -1,9 +1,12 @@
-"""Compiled loops: the nearest two voxels of two structures, by branch and bound over trees of boxes around surface voxels.
+"""Compiled loops: the nearest two voxels of two structures, by branch and bound over trees of boxes.
 
 A first pair is found by walking to and fro between the structures; its distance is the bound. Then pairs of boxes are
-split, nearest first, and those dropped that are farther apart than the best pair found so far. Everything that might be
-as near is looked at, so of equal distances the same pair always wins: the one whose first voxel, then whose second voxel
-comes first in the RAS grid.
+split, nearest first, and those dropped that are farther apart than the best pair found so far. Everything that might
+be as near is looked at, so of equal distances the same pair always wins: the one whose first voxel, then whose second
+voxel comes first in the RAS grid.
+
+``tree`` stands for voxels, boxes, first, stop and leaves of a ``SurfaceTree``; ``squares``, ``cross`` and ``share`` are
+those of ``GridMetric``.
 
 The bound of two boxes is computed as the distance is, from whole numbers of voxels that are not larger. Rounding is
 monotonic, so that not even the last bit of it can drop a pair wrongly.
@@ -77,7 +80,7 @@ def _before(voxels: Any, one: int, others: Any, other: int) -> Any:  # pragma: n
 def _descend(  # pragma: no cover - compiled
     squares: Any, cross: Any, share: float, tree: Any, root: int, given: Any, at: int
 ) -> Any:
-    """A voxel below ``root`` that is near to row ``at`` of ``given``: the nearest one of the leaf that seems nearest."""
+    """A voxel below ``root`` near to row ``at`` of ``given``: the nearest one of the leaf that seems nearest."""
     voxels, boxes, first, stop, leaves = tree
     node = root
     while node >= leaves:
@@ -102,7 +105,7 @@ def _near_pair(  # pragma: no cover - compiled
     squares: Any, cross: Any, share: float, tree: Any, root_a: int, root_b: int, middle: Any
 ) -> Any:
     """Two voxels of two structures that are near to each other: to and fro between them from a middle one."""
-    voxels, boxes, first, stop, leaves = tree
+    voxels, boxes = tree[0], tree[1]
     for axis in range(3):
         middle[0, axis] = (boxes[root_b, axis] + boxes[root_b, 3 + axis]) // 2
     a = _descend(squares, cross, share, tree, root_a, middle, 0)
@@ -126,7 +129,7 @@ def _nearest_of_leaves(  # pragma: no cover - compiled
     squares: Any, cross: Any, share: float, tree: Any, leaf_a: int, leaf_b: int, best: float, a: int, b: int
 ) -> Any:
     """The best pair of voxels: ``a`` and ``b``, or two of the leaves."""
-    voxels, boxes, first, stop, leaves = tree
+    voxels, boxes, first, stop, _ = tree
     for one in range(first[leaf_a], stop[leaf_a]):
         bound = _voxel_bound(squares, share, voxels, one, boxes, leaf_b)
         if bound > best or (bound == best and _before(voxels, a, voxels, one)):
@@ -150,12 +153,8 @@ def nearest_voxels(  # pragma: no cover - compiled
 ) -> None:
     """The nearest voxels of pairs of structures that share no voxel.
 
-    Args:
-        squares, cross, share: see ``GridMetric``.
-        tree: voxels, boxes, first, stop and leaves of a ``SurfaceTree``.
-        roots: (P, 2) roots of the two structures.
-        best_squared: float64 (P,), filled with squared distances, mm2.
-        best_voxels: int64 (P, 2), filled with positions in the tree's voxels.
+    ``roots`` (P, 2) are those of the two structures of each pair. ``best_squared``, float64 (P,), is filled with
+    squared distances, mm2, ``best_voxels``, int64 (P, 2), with positions in the tree's voxels.
     """
     voxels, boxes, first, stop, leaves = tree
     # A tree has at most 21 levels of at most 8 children, and one node of a pair is split at a time.

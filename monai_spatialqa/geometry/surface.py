@@ -130,7 +130,9 @@ def scan_surface(  # pragma: no cover - compiled
         shape: voxels along the run axes.
         neighbours: (N, 3) offsets along the run axes; a voxel without one of these neighbours is on the surface.
         outside_counts: whether a neighbour outside the volume counts as missing.
-        axes, offset, sign: see :func:`ras_directions`.
+        axes: with ``offset`` and ``sign`` the way to the RAS grid: see :func:`ras_directions`.
+        offset: see ``axes``.
+        sign: see ``axes``.
         low: RAS-grid index of the first cell's first voxel.
         cells: cells along the RAS axes.
         bits: a cell has ``2 ** bits`` voxels along each axis.

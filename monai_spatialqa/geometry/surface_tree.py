@@ -1,7 +1,7 @@
 """The surface voxels of several structures, sorted into an octree of boxes for each, for searching.
 
-The leaves are cells of 4 voxels along each axis, some ten surface voxels each. Cells are in Morton order: the eight that
-make up a cube of twice the size follow each other, and so do eight of these, up to one box for the whole structure.
+The leaves are cells of 4 voxels along each axis, some ten surface voxels each. Cells are in Morton order: the eight
+that make up a cube of twice the size follow each other, and so do eight of these, up to one box for the whole structure.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from monai_spatialqa.geometry.surface import NO_VOXELS, SurfaceScan, ras_box
 CELL_BITS = 2
 """A leaf has ``2 ** CELL_BITS`` voxels along each axis."""
 
-Item, Answer = TypeVar("Item"), TypeVar("Answer")
+Item = TypeVar("Item")
+Answer = TypeVar("Answer")
 
 
 @dataclass(frozen=True)
