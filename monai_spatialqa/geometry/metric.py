@@ -31,8 +31,8 @@ _AXIS_PAIRS = ((0, 1), (0, 2), (1, 2))
 class GridMetric:
     """The squared distance of two voxels of a grid.
 
-    It is ``squares[0, |d0|] + squares[1, |d1|] + squares[2, |d2|]`` for the offsets ``d`` along the RAS axes, plus, on a
-    sheared grid, ``cross[0] * d0 * d1 + cross[1] * d0 * d2 + cross[2] * d1 * d2``.
+    It is ``squares[0, |d0|] + squares[1, |d1|] + squares[2, |d2|]`` for the offsets ``d`` along the RAS axes, plus, on
+    a sheared grid, ``cross[0] * d0 * d1 + cross[1] * d0 * d2 + cross[2] * d1 * d2``.
 
     Attributes:
         squares: mm2, (3, longest axis): the square of a number of voxels along each RAS axis.

@@ -17,7 +17,8 @@ from monai_spatialqa.geometry.distances import all_pairs
 from monai_spatialqa.geometry.metric import GridMetric
 from monai_spatialqa.geometry.nearest_kernels import nearest_voxels, overlap
 from monai_spatialqa.geometry.runs import RunGrid, Runs
-from monai_spatialqa.geometry.surface import SurfaceCells, in_threads, ras_box, ras_directions
+from monai_spatialqa.geometry.surface import ras_box, ras_directions
+from monai_spatialqa.geometry.surface_tree import SurfaceTree, in_threads
 
 _PAIRS_AT_ONCE = 64
 """Pairs that a thread takes at a time."""
@@ -113,13 +114,13 @@ def _find_overlaps(
     directions = ras_directions(grid)
 
     def fill(row: int) -> None:
-        voxel = np.empty(3, np.int64)
+        voxel = np.empty((1, 3), np.int64)
         one, other = places[row]
         count = overlap(runs[one], runs[other], grid.shape[1], *directions, voxel)
         if count:
             found.overlap_voxels[row] = count
             found.distance_mm[row] = 0.0
-            found.first_index[row] = found.second_index[row] = voxel
+            found.first_index[row] = found.second_index[row] = voxel[0]
 
     list(in_threads(fill, meeting.tolist(), threads))
 
@@ -134,26 +135,17 @@ def _find_nearest(
 ) -> None:
     """Fill in the pairs ``rows``, whose structures are there and share no voxel."""
     metric = GridMetric.of(grid.ras)
-    surface = SurfaceCells.of(runs, grid, metric=metric, threads=threads)
+    tree = SurfaceTree.of(runs, grid, metric, threads=threads)
+    parts = (tree.voxels, tree.boxes, tree.first, tree.stop, tree.leaves)
+    roots = tree.roots[places[rows]]
     squared = np.empty(len(rows))
     nearest = np.empty((len(rows), 2), np.int64)
 
     def fill(start: int) -> None:
         part = slice(start, start + _PAIRS_AT_ONCE)
-        nearest_voxels(
-            metric.squares,
-            metric.cross,
-            metric.share,
-            surface.voxels,
-            surface.first,
-            surface.boxes,
-            surface.cells,
-            places[rows[part]],
-            squared[part],
-            nearest[part],
-        )
+        nearest_voxels(metric.squares, metric.cross, metric.share, parts, roots[part], squared[part], nearest[part])
 
     list(in_threads(fill, range(0, len(rows), _PAIRS_AT_ONCE), threads))
     found.distance_mm[rows] = np.sqrt(squared)
-    found.first_index[rows] = surface.voxels[nearest[:, 0]]
-    found.second_index[rows] = surface.voxels[nearest[:, 1]]
+    found.first_index[rows] = tree.voxels[nearest[:, 0]]
+    found.second_index[rows] = tree.voxels[nearest[:, 1]]

@@ -1,9 +1,12 @@
-"""Compiled loops: the nearest two voxels of two structures, by branch and bound over cells of surface voxels.
+"""Compiled loops: the nearest two voxels of two structures, by branch and bound over trees of boxes.
 
-A first pair is found by walking to and fro: the voxel of one structure nearest to a voxel of the other, then the
-nearest of the other to that, until it comes no nearer. Its distance is the bound: cells that are farther from all of the
-other structure are dropped, then pairs of cells, then voxels. Everything that might be as near is looked at, so of equal
-distances the same pair always wins: the one whose first voxel, then whose second voxel comes first in the RAS grid.
+A first pair is found by walking to and fro between the structures; its distance is the bound. Then pairs of boxes are
+split, nearest first, and those dropped that are farther apart than the best pair found so far. Everything that might
+be as near is looked at, so of equal distances the same pair always wins: the one whose first voxel, then whose second
+voxel comes first in the RAS grid.
+
+``tree`` stands for voxels, boxes, first, stop and leaves of a ``SurfaceTree``; ``squares``, ``cross`` and ``share`` are
+those of ``GridMetric``.
 
 The bound of two boxes is computed as the distance is, from whole numbers of voxels that are not larger. Rounding is
 monotonic, so that not even the last bit of it can drop a pair wrongly.
@@ -19,11 +22,13 @@ from monai_spatialqa.geometry.compiled import compiled
 
 
 @compiled
-def squared(squares: Any, cross: Any, sheared: bool, one: Any, other: Any) -> Any:  # pragma: no cover - compiled
-    """Squared distance of two voxels, mm2; the arguments are those of ``GridMetric``."""
-    x = np.int64(other[0]) - np.int64(one[0])
-    y = np.int64(other[1]) - np.int64(one[1])
-    z = np.int64(other[2]) - np.int64(one[2])
+def _squared(  # pragma: no cover - compiled
+    squares: Any, cross: Any, sheared: bool, voxels: Any, one: int, others: Any, other: int
+) -> Any:
+    """Squared distance of two voxels, mm2: of row ``one`` of ``voxels`` and row ``other`` of ``others``."""
+    x = np.int64(others[other, 0]) - np.int64(voxels[one, 0])
+    y = np.int64(others[other, 1]) - np.int64(voxels[one, 1])
+    z = np.int64(others[other, 2]) - np.int64(voxels[one, 2])
     found = squares[0, np.uintp(abs(x))] + squares[1, np.uintp(abs(y))] + squares[2, np.uintp(abs(z))]
     if sheared:
         found += cross[0] * np.float64(x * y) + cross[1] * np.float64(x * z) + cross[2] * np.float64(y * z)
@@ -31,149 +36,164 @@ def squared(squares: Any, cross: Any, sheared: bool, one: Any, other: Any) -> An
 
 
 @compiled
-def _box_bound(squares: Any, share: float, one: Any, other: Any) -> Any:  # pragma: no cover - compiled
-    """No voxels of two boxes (6,) are nearer than this, mm2."""
-    x = max(0, np.int64(other[0]) - np.int64(one[3]), np.int64(one[0]) - np.int64(other[3]))
-    y = max(0, np.int64(other[1]) - np.int64(one[4]), np.int64(one[1]) - np.int64(other[4]))
-    z = max(0, np.int64(other[2]) - np.int64(one[5]), np.int64(one[2]) - np.int64(other[5]))
-    return share * (squares[0, np.uintp(x)] + squares[1, np.uintp(y)] + squares[2, np.uintp(z)])
+def _gap(low: int, high: int, other_low: int, other_high: int) -> Any:  # pragma: no cover - compiled
+    """Voxels from one stretch of an axis to another; 0 where they meet."""
+    return np.uintp(max(np.int64(0), np.int64(other_low) - np.int64(high), np.int64(low) - np.int64(other_high)))
 
 
 @compiled
-def _voxel_bound(squares: Any, share: float, voxel: Any, box: Any) -> Any:  # pragma: no cover - compiled
-    """No voxel of a box (6,) is nearer to a voxel than this, mm2."""
-    x = max(0, np.int64(box[0]) - np.int64(voxel[0]), np.int64(voxel[0]) - np.int64(box[3]))
-    y = max(0, np.int64(box[1]) - np.int64(voxel[1]), np.int64(voxel[1]) - np.int64(box[4]))
-    z = max(0, np.int64(box[2]) - np.int64(voxel[2]), np.int64(voxel[2]) - np.int64(box[5]))
-    return share * (squares[0, np.uintp(x)] + squares[1, np.uintp(y)] + squares[2, np.uintp(z)])
-
-
-@compiled
-def _before(one: Any, other: Any) -> Any:  # pragma: no cover - compiled
-    """Whether an index comes before another one, by the first axis, then the second, then the third."""
-    if one[0] != other[0]:
-        return one[0] < other[0]
-    if one[1] != other[1]:
-        return one[1] < other[1]
-    return one[2] < other[2]
-
-
-@compiled
-def _nearest_to(  # pragma: no cover - compiled
-    squares: Any, cross: Any, share: float, voxels: Any, first: Any, boxes: Any, begin: int, end: int, voxel: Any
+def _box_bound(  # pragma: no cover - compiled
+    squares: Any, share: float, boxes: Any, one: int, others: Any, other: int
 ) -> Any:
-    """Which of the voxels in cells ``begin .. end`` is nearest to a given one; of several, any."""
-    sheared = share < 1
-    cell = begin
-    lowest = np.inf
-    for at in range(begin, end):
-        bound = _voxel_bound(squares, share, voxel, boxes[at])
-        if bound < lowest:
-            lowest, cell = bound, at
+    """No voxels of two boxes are nearer than this, mm2: of row ``one`` of ``boxes`` and row ``other`` of ``others``."""
+    x = _gap(boxes[one, 0], boxes[one, 3], others[other, 0], others[other, 3])
+    y = _gap(boxes[one, 1], boxes[one, 4], others[other, 1], others[other, 4])
+    z = _gap(boxes[one, 2], boxes[one, 5], others[other, 2], others[other, 5])
+    return share * (squares[0, x] + squares[1, y] + squares[2, z])
+
+
+@compiled
+def _voxel_bound(  # pragma: no cover - compiled
+    squares: Any, share: float, voxels: Any, voxel: int, boxes: Any, box: int
+) -> Any:
+    """No voxel of a box is nearer to a voxel than this, mm2."""
+    x = _gap(voxels[voxel, 0], voxels[voxel, 0], boxes[box, 0], boxes[box, 3])
+    y = _gap(voxels[voxel, 1], voxels[voxel, 1], boxes[box, 1], boxes[box, 4])
+    z = _gap(voxels[voxel, 2], voxels[voxel, 2], boxes[box, 2], boxes[box, 5])
+    return share * (squares[0, x] + squares[1, y] + squares[2, z])
+
+
+@compiled
+def _before(voxels: Any, one: int, others: Any, other: int) -> Any:  # pragma: no cover - compiled
+    """Whether an index comes before another one, by the first axis, then the second, then the third.
+
+    The lowest corner of a box comes before all in it: boxes may stand for voxels.
+    """
+    if voxels[one, 0] != others[other, 0]:
+        return voxels[one, 0] < others[other, 0]
+    if voxels[one, 1] != others[other, 1]:
+        return voxels[one, 1] < others[other, 1]
+    return voxels[one, 2] < others[other, 2]
+
+
+@compiled
+def _descend(  # pragma: no cover - compiled
+    squares: Any, cross: Any, share: float, tree: Any, root: int, given: Any, at: int
+) -> Any:
+    """A voxel below ``root`` near to row ``at`` of ``given``: the nearest one of the leaf that seems nearest."""
+    voxels, boxes, first, stop, leaves = tree
+    node = root
+    while node >= leaves:
+        lowest = np.inf
+        chosen = first[node]
+        for child in range(first[node], stop[node]):
+            bound = _voxel_bound(squares, share, given, at, boxes, child)
+            if bound < lowest:
+                lowest, chosen = bound, child
+        node = chosen
     best = np.inf
-    nearest = first[begin]
-    for at in range(first[cell], first[cell + 1]):
-        found = squared(squares, cross, sheared, voxel, voxels[at])
+    nearest = first[node]
+    for voxel in range(first[node], stop[node]):
+        found = _squared(squares, cross, share < 1, given, at, voxels, voxel)
         if found < best:
-            best, nearest = found, at
-    for other in range(begin, end):
-        if other != cell and _voxel_bound(squares, share, voxel, boxes[other]) < best:
-            for at in range(first[other], first[other + 1]):
-                found = squared(squares, cross, sheared, voxel, voxels[at])
-                if found < best:
-                    best, nearest = found, at
+            best, nearest = found, voxel
     return nearest
 
 
 @compiled
-def _near_cells(  # pragma: no cover - compiled
-    squares: Any, share: float, boxes: Any, candidates: Any, box: Any, best: float, around: Any
+def _near_pair(  # pragma: no cover - compiled
+    squares: Any, cross: Any, share: float, tree: Any, root_a: int, root_b: int, middle: Any
 ) -> Any:
-    """Keep the candidates that may have a voxel as near to a box as ``best``; ``around`` becomes their common box."""
-    count = 0
-    around[:3] = np.iinfo(np.int64).max
-    around[3:] = -1
-    for cell in candidates:
-        if _box_bound(squares, share, boxes[cell], box) <= best:
-            candidates[count] = cell
-            count += 1
-            for axis in range(3):
-                around[axis] = min(around[axis], boxes[cell, axis])
-                around[3 + axis] = max(around[3 + axis], boxes[cell, 3 + axis])
-    return candidates[:count]
+    """Two voxels of two structures that are near to each other: to and fro between them from a middle one."""
+    voxels, boxes = tree[0], tree[1]
+    for axis in range(3):
+        middle[0, axis] = (boxes[root_b, axis] + boxes[root_b, 3 + axis]) // 2
+    a = _descend(squares, cross, share, tree, root_a, middle, 0)
+    b = _descend(squares, cross, share, tree, root_b, voxels, a)
+    best = _squared(squares, cross, share < 1, voxels, a, voxels, b)
+    while True:
+        other = _descend(squares, cross, share, tree, root_a, voxels, b)
+        found = _squared(squares, cross, share < 1, voxels, other, voxels, b)
+        if found >= best:
+            return best, a, b
+        best, a = found, other
+        other = _descend(squares, cross, share, tree, root_b, voxels, a)
+        found = _squared(squares, cross, share < 1, voxels, a, voxels, other)
+        if found >= best:
+            return best, a, b
+        best, b = found, other
+
+
+@compiled
+def _nearest_of_leaves(  # pragma: no cover - compiled
+    squares: Any, cross: Any, share: float, tree: Any, leaf_a: int, leaf_b: int, best: float, a: int, b: int
+) -> Any:
+    """The best pair of voxels: ``a`` and ``b``, or two of the leaves."""
+    voxels, boxes, first, stop, _ = tree
+    for one in range(first[leaf_a], stop[leaf_a]):
+        bound = _voxel_bound(squares, share, voxels, one, boxes, leaf_b)
+        if bound > best or (bound == best and _before(voxels, a, voxels, one)):
+            continue
+        for other in range(first[leaf_b], stop[leaf_b]):
+            found = _squared(squares, cross, share < 1, voxels, one, voxels, other)
+            if found > best:
+                continue
+            if (
+                found < best
+                or _before(voxels, one, voxels, a)
+                or (not _before(voxels, a, voxels, one) and _before(voxels, other, voxels, b))
+            ):
+                best, a, b = found, one, other
+    return best, a, b
 
 
 @compiled
 def nearest_voxels(  # pragma: no cover - compiled
-    squares: Any,
-    cross: Any,
-    share: float,
-    voxels: Any,
-    first: Any,
-    boxes: Any,
-    cells: Any,
-    pairs: Any,
-    best_squared: Any,
-    best_voxels: Any,
+    squares: Any, cross: Any, share: float, tree: Any, roots: Any, best_squared: Any, best_voxels: Any
 ) -> None:
     """The nearest voxels of pairs of structures that share no voxel.
 
-    Args:
-        squares, cross, share: see ``GridMetric``.
-        voxels, first, boxes, cells: see ``SurfaceCells``.
-        pairs: (P, 2) positions of structures with at least one voxel each.
-        best_squared: float64 (P,), filled with squared distances, mm2.
-        best_voxels: int64 (P, 2), filled with positions in ``voxels``.
+    ``roots`` (P, 2) are those of the two structures of each pair. ``best_squared``, float64 (P,), is filled with
+    squared distances, mm2, ``best_voxels``, int64 (P, 2), with positions in the tree's voxels.
     """
-    sheared = share < 1
-    middle = np.empty(3, np.int64)
-    whole = np.empty(6, np.int64)
-    near_a, near_b = np.empty(6, np.int64), np.empty(6, np.int64)
-    for pair in range(pairs.shape[0]):
-        begin_a, end_a = cells[pairs[pair, 0]], cells[pairs[pair, 0] + 1]
-        begin_b, end_b = cells[pairs[pair, 1]], cells[pairs[pair, 1] + 1]
-
-        # A first pair, from the middle of the second structure's box to and fro.
-        candidates_b = np.arange(begin_b, end_b)
-        _near_cells(squares, share, boxes, candidates_b, boxes[begin_b], np.inf, whole)
-        for axis in range(3):
-            middle[axis] = (whole[axis] + whole[3 + axis]) // 2
-        a = _nearest_to(squares, cross, share, voxels, first, boxes, begin_a, end_a, middle)
-        b = _nearest_to(squares, cross, share, voxels, first, boxes, begin_b, end_b, voxels[a])
-        best = squared(squares, cross, sheared, voxels[a], voxels[b])
-        while True:
-            other_a = _nearest_to(squares, cross, share, voxels, first, boxes, begin_a, end_a, voxels[b])
-            other_b = _nearest_to(squares, cross, share, voxels, first, boxes, begin_b, end_b, voxels[other_a])
-            found = squared(squares, cross, sheared, voxels[other_a], voxels[other_b])
-            if found >= best:
-                break
-            best, a, b = found, other_a, other_b
-
-        candidates_a = _near_cells(squares, share, boxes, np.arange(begin_a, end_a), whole, best, near_a)
-        candidates_b = _near_cells(squares, share, boxes, candidates_b, near_a, best, near_b)
-        candidates_a = _near_cells(squares, share, boxes, candidates_a, near_b, best, near_a)
-        for cell_a in candidates_a:
-            bound = _box_bound(squares, share, boxes[cell_a], near_b)
-            if bound > best or (bound == best and _before(voxels[a], boxes[cell_a])):
+    voxels, boxes, first, stop, leaves = tree
+    # A tree has at most 21 levels of at most 8 children, and one node of a pair is split at a time.
+    nodes = np.empty((2 * 21 * 8, 2), np.int64)
+    bounds = np.empty(nodes.shape[0], np.float64)
+    middle = np.empty((1, 3), np.int64)
+    for pair in range(roots.shape[0]):
+        best, a, b = _near_pair(squares, cross, share, tree, roots[pair, 0], roots[pair, 1], middle)
+        nodes[0] = roots[pair]
+        bounds[0] = _box_bound(squares, share, boxes, nodes[0, 0], boxes, nodes[0, 1])
+        count = 1
+        while count:
+            count -= 1
+            bound, node_a, node_b = bounds[count], nodes[count, 0], nodes[count, 1]
+            if bound > best or (bound == best and _before(voxels, a, boxes, node_a)):
                 continue
-            for cell_b in candidates_b:
-                bound = _box_bound(squares, share, boxes[cell_a], boxes[cell_b])
-                if bound > best or (bound == best and _before(voxels[a], boxes[cell_a])):
-                    continue
-                for one in range(first[cell_a], first[cell_a + 1]):
-                    bound = _voxel_bound(squares, share, voxels[one], boxes[cell_b])
-                    if bound > best or (bound == best and _before(voxels[a], voxels[one])):
-                        continue
-                    for other in range(first[cell_b], first[cell_b + 1]):
-                        found = squared(squares, cross, sheared, voxels[one], voxels[other])
-                        if found < best or (
-                            found == best
-                            and (
-                                _before(voxels[one], voxels[a])
-                                or (not _before(voxels[a], voxels[one]) and _before(voxels[other], voxels[b]))
-                            )
-                        ):
-                            best, a, b = found, one, other
+            larger = max(node_a, node_b)  # a larger number is no smaller node
+            if larger < leaves:
+                best, a, b = _nearest_of_leaves(squares, cross, share, tree, node_a, node_b, best, a, b)
+                continue
+            lowest = np.inf
+            chosen = count
+            for child in range(first[larger], stop[larger]):
+                if node_a == larger:
+                    bound = _box_bound(squares, share, boxes, child, boxes, node_b)
+                else:
+                    bound = _box_bound(squares, share, boxes, node_a, boxes, child)
+                if bound <= best:
+                    nodes[count, 0] = child if node_a == larger else node_a
+                    nodes[count, 1] = node_b if node_a == larger else child
+                    bounds[count] = bound
+                    if bound < lowest:
+                        lowest, chosen = bound, count
+                    count += 1
+            if lowest < np.inf:  # the nearest one is looked at first
+                top = count - 1
+                bound, node_a, node_b = bounds[chosen], nodes[chosen, 0], nodes[chosen, 1]
+                bounds[chosen], nodes[chosen, 0], nodes[chosen, 1] = bounds[top], nodes[top, 0], nodes[top, 1]
+                bounds[top], nodes[top, 0], nodes[top, 1] = bound, node_a, node_b
         best_squared[pair] = best
         best_voxels[pair, 0] = a
         best_voxels[pair, 1] = b
@@ -183,13 +203,13 @@ def nearest_voxels(  # pragma: no cover - compiled
 def overlap(  # pragma: no cover - compiled
     first: Any, second: Any, rows_per_plane: int, axes: Any, offset: Any, sign: Any, common: Any
 ) -> Any:
-    """Voxels that two structures share; ``common`` (3,) becomes the first of them in the RAS grid.
+    """Voxels that two structures share; ``common`` (1, 3) becomes the first of them in the RAS grid.
 
     ``first`` and ``second`` are runs; ``axes``, ``offset`` and ``sign`` lead to the RAS grid (``ras_directions``).
     """
     count = np.int64(0)
     index = np.empty(3, np.int64)
-    place = np.empty(3, np.int64)
+    place = np.empty((1, 3), np.int64)
     at = 0
     for n in range(first.shape[0]):
         while at < second.shape[0] and (
@@ -204,8 +224,8 @@ def overlap(  # pragma: no cover - compiled
             for end in (low, high - 1):  # one of them comes before all between
                 index[0] = end
                 for axis in range(3):
-                    place[axis] = offset[axis] + sign[axis] * index[axes[axis]]
-                if (count == 0 and end == low) or _before(place, common):
+                    place[0, axis] = offset[axis] + sign[axis] * index[axes[axis]]
+                if (count == 0 and end == low) or _before(place, 0, common, 0):
                     common[:] = place
             count += high - low
             other += 1

@@ -1,4 +1,4 @@
-"""The voxels of a structure that can be nearest to another one, from its runs; and the same, sorted into small cells.
+"""The voxels of a structure that can be nearest to another one, from its runs.
 
 On perpendicular axes these are the voxels with a face neighbour that is not of the structure. A face of the volume does
 not make a voxel one of them: nothing nearer to another structure could lie outside. On sheared axes up to 14 neighbours
@@ -7,10 +7,7 @@ count, and so do the volume's faces (:class:`~monai_spatialqa.geometry.metric.Gr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,94 +16,19 @@ from monai_spatialqa.geometry.compiled import compiled
 from monai_spatialqa.geometry.metric import GridMetric
 from monai_spatialqa.geometry.runs import RunGrid, Runs
 
-CELL_BITS = 3
-"""Cells are cubes of 8 voxels along each axis: some 50 surface voxels."""
-
 _ONE_CELL = 62
 """As many bits that the whole volume is one cell."""
 
-Item, Answer = TypeVar("Item"), TypeVar("Answer")
+NO_VOXELS = np.empty((0, 3), np.int32)
 
 
-@dataclass(frozen=True)
-class SurfaceCells:
-    """Surface voxels of several structures, sorted by structure and cell.
+class SurfaceScan:
+    """The loop over a structure's runs that finds its surface, with what it needs to know of the grid.
 
-    Attributes:
-        voxels: RAS-grid indices, int32 (V, 3).
-        first: first voxel of each cell, int64 (C + 1,).
-        boxes: the smallest box that holds a cell's voxels, RAS-grid indices, int32 (C, 6): lowest, then highest.
-        cells: first cell of each structure, int64 (S + 1,); an empty structure has none.
+    Args:
+        grid: where the runs lie.
+        metric: of ``grid.ras``.
     """
-
-    voxels: NDArray[np.int32]
-    first: NDArray[np.int64]
-    boxes: NDArray[np.int32]
-    cells: NDArray[np.int64]
-
-    @classmethod
-    def of(
-        cls, structures: Sequence[Runs], grid: RunGrid, *, metric: GridMetric | None = None, threads: int = 1
-    ) -> SurfaceCells:
-        """Find and sort the surface voxels of structures given by their runs.
-
-        Twice over the runs, so that the voxels are written to their places at once: count, then write.
-        """
-        scan = _Scan(grid, GridMetric.of(grid.ras) if metric is None else metric)
-        tallies = list(in_threads(lambda runs: _tally(scan, runs), structures, threads))
-        counts = np.concatenate([tally.counts for tally in tallies]) if tallies else np.zeros(0, np.int64)
-        first = np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
-        cells = np.concatenate([[0], np.cumsum([len(tally.counts) for tally in tallies])]).astype(np.int64)
-        voxels = np.empty((int(first[-1]), 3), np.int32)
-        boxes = np.empty((len(counts), 6), np.int32)
-
-        def fill(at: int) -> None:
-            tally = tallies[at]
-            begin, end = int(cells[at]), int(cells[at + 1])
-            if begin < end:
-                following = np.zeros(int(np.prod(tally.shape)), np.int64)
-                following[tally.occupied] = first[begin:end]
-                scan(structures[at], tally.low, tally.shape, CELL_BITS, following, voxels)
-                _bound_cells(voxels, first, begin, end, boxes)
-
-        list(in_threads(fill, range(len(structures)), threads))
-        return cls(voxels=voxels, first=first, boxes=boxes, cells=cells)
-
-
-@dataclass(frozen=True)
-class _Tally:
-    """Surface voxels of one structure, counted by cell.
-
-    Attributes:
-        low: lowest RAS-grid index of the structure.
-        shape: cells along the RAS axes.
-        occupied: the cells that hold any, as flat indices, ascending.
-        counts: how many each of these holds.
-    """
-
-    low: NDArray[np.int64]
-    shape: NDArray[np.int64]
-    occupied: NDArray[np.int64]
-    counts: NDArray[np.int64]
-
-
-def _tally(scan: _Scan, runs: Runs) -> _Tally:
-    if not len(runs):
-        nothing = np.zeros(0, np.int64)
-        return _Tally(low=nothing, shape=nothing, occupied=nothing, counts=nothing)
-    low, high = ras_box(runs, scan.grid)
-    shape = ((high - low) >> CELL_BITS) + 1
-    counts = np.zeros(int(np.prod(shape)), np.int64)
-    scan(runs, low, shape, CELL_BITS, counts, _NO_VOXELS)
-    occupied = np.flatnonzero(counts)
-    return _Tally(low=low, shape=shape, occupied=occupied, counts=counts[occupied])
-
-
-_NO_VOXELS = np.empty((0, 3), np.int32)
-
-
-class _Scan:
-    """The loop over a structure's runs, with what it needs to know of the grid."""
 
     def __init__(self, grid: RunGrid, metric: GridMetric) -> None:
         self.grid = grid
@@ -116,6 +38,7 @@ class _Scan:
         self.outside_counts = metric.sheared
 
     def __call__(self, runs: Runs, low: Any, shape: Any, bits: int, following: Any, voxels: Any) -> None:
+        """Count or write: see :func:`scan_surface`."""
         scan_surface(
             np.ascontiguousarray(runs, np.int64),
             np.array(self.grid.shape, np.int64),
@@ -144,10 +67,10 @@ def surface_voxels(runs: Runs, grid: RunGrid, *, metric: GridMetric | None = Non
         RAS-grid indices, int32 (V, 3), ascending by the first, then the second, then the third; none for an empty
         structure, nor for one that fills a volume with perpendicular axes.
     """
-    scan = _Scan(grid, GridMetric.of(grid.ras) if metric is None else metric)
+    scan = SurfaceScan(grid, GridMetric.of(grid.ras) if metric is None else metric)
     low, shape = np.zeros(3, np.int64), np.ones(3, np.int64)
     count = np.zeros(1, np.int64)
-    scan(runs, low, shape, _ONE_CELL, count, _NO_VOXELS)
+    scan(runs, low, shape, _ONE_CELL, count, NO_VOXELS)
     voxels = np.empty((int(count[0]), 3), np.int32)
     if len(voxels):
         scan(runs, low, shape, _ONE_CELL, np.zeros(1, np.int64), voxels)
@@ -165,14 +88,6 @@ def ras_directions(grid: RunGrid) -> tuple[NDArray[np.int64], NDArray[np.int64],
     axes = np.array([grid.run_axis(axis) for axis in range(3)], np.int64)
     offset = grid.ras_index(np.zeros(3, np.int64))
     return axes, offset, np.where(grid.ras.flipped, np.int64(-1), np.int64(1))
-
-
-def in_threads(function: Callable[[Item], Answer], items: Iterable[Item], threads: int) -> Iterable[Answer]:
-    """``map`` with several threads; the compiled loops hold no lock."""
-    if threads <= 1:
-        return map(function, items)
-    with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(function, items))
 
 
 @compiled
@@ -215,7 +130,9 @@ def scan_surface(  # pragma: no cover - compiled
         shape: voxels along the run axes.
         neighbours: (N, 3) offsets along the run axes; a voxel without one of these neighbours is on the surface.
         outside_counts: whether a neighbour outside the volume counts as missing.
-        axes, offset, sign: see :func:`ras_directions`.
+        axes: with ``offset`` and ``sign`` the way to the RAS grid: see :func:`ras_directions`.
+        offset: see ``axes``.
+        sign: see ``axes``.
         low: RAS-grid index of the first cell's first voxel.
         cells: cells along the RAS axes.
         bits: a cell has ``2 ** bits`` voxels along each axis.
@@ -279,15 +196,3 @@ def scan_surface(  # pragma: no cover - compiled
                         voxels[following[here], axis] = place[axis]
                 following[here] += 1
             position = outer if outer > position else inner
-
-
-@compiled
-def _bound_cells(voxels: Any, first: Any, begin: int, end: int, boxes: Any) -> None:  # pragma: no cover - compiled
-    """Fill the boxes of cells ``begin .. end``."""
-    for cell in range(begin, end):
-        boxes[cell, :3] = voxels[first[cell]]
-        boxes[cell, 3:] = voxels[first[cell]]
-        for at in range(first[cell] + 1, first[cell + 1]):
-            for axis in range(3):
-                boxes[cell, axis] = min(boxes[cell, axis], voxels[at, axis])
-                boxes[cell, 3 + axis] = max(boxes[cell, 3 + axis], voxels[at, axis])
