@@ -26,11 +26,16 @@ from monai_spatialqa.readers.slice_positions import SlicePlane, plane_order
 _SOP_CLASS = b"\x02\x00\x02\x00UI"
 """Media Storage SOP Class UID in the file's meta header, which is explicit little endian in every DICOM file."""
 
+_MOVE = "move it out of the folder of the image series"
 _NOT_IMAGES = {
     "1.2.840.10008.5.1.4.1.1.66.4": ("a DICOM SEG", "read the file as a segmentation, with the DICOM SEG reader"),
     "1.2.840.10008.5.1.4.1.1.66.7": ("a DICOM SEG", "read the file as a segmentation, with the DICOM SEG reader"),
     "1.2.840.10008.5.1.4.1.1.481.3": ("an RTSTRUCT", "convert the contours to a mask first; RTSTRUCT is not read"),
-    "1.2.840.10008.5.1.4.1.1.481.2": ("an RTDOSE", "move it out of the folder of the image series"),
+    "1.2.840.10008.5.1.4.1.1.481.2": ("an RTDOSE", _MOVE),
+    "1.2.840.10008.5.1.4.1.1.88.11": ("a structured report", _MOVE),
+    "1.2.840.10008.5.1.4.1.1.88.22": ("a structured report", _MOVE),
+    "1.2.840.10008.5.1.4.1.1.88.33": ("a structured report", _MOVE),
+    "1.2.840.10008.5.1.4.1.1.88.34": ("a structured report", _MOVE),
 }
 _DIRECTORY = "1.2.840.10008.1.3.10"
 
@@ -109,7 +114,7 @@ def read_series_header(source: str | Path | Sequence[str | Path], *, series_uid:
 
 
 def read_series_voxels(series: DicomSeries) -> NDArray:
-    """The pixels (X, Y, Z) in Fortran order, rescaled, of the smallest type that holds every slice.
+    """The pixels (X, Y, Z) in Fortran order, rescaled, of a type that holds the values of every slice.
 
     Raises:
         FileReadError: a file that is damaged.
@@ -117,8 +122,9 @@ def read_series_voxels(series: DicomSeries) -> NDArray:
     kind = np.result_type(*(part.dtype for part in series.slices))
     voxels = np.empty(series.geometry.shape, kind, order="F")
     for at, part in enumerate(series.slices):
-        pixels = sitk.GetArrayViewFromImage(_execute(part.path))
-        voxels[..., at] = pixels.reshape(part.rows, part.columns).T
+        image = _execute(part.path)  # a name of its own: a view does not keep the image alive
+        pixels = sitk.GetArrayViewFromImage(image).reshape(part.rows, part.columns).T
+        np.copyto(voxels[..., at], pixels, casting="safe")
     return voxels
 
 
