@@ -132,9 +132,11 @@ def _files(source: str | Path | Sequence[str | Path]) -> tuple[list[Path], list[
     """The DICOM files, notes of what was passed over, and the place to name in messages."""
     if not isinstance(source, (str, Path)):
         paths = [Path(name) for name in source]
+        if not paths:
+            raise _no_dicom(Path(), "an empty list")
         for path in paths:
             _refuse_other_content(path, first_bytes(path))
-        return paths, [], paths[0].parent if paths else Path()
+        return paths, [], paths[0] if len(paths) == 1 else paths[0].parent
     folder = Path(source)
     if not folder.is_dir():
         _refuse_other_content(folder, first_bytes(folder))
@@ -152,16 +154,20 @@ def _files(source: str | Path | Sequence[str | Path]) -> tuple[list[Path], list[
         else:
             passed.append(path.name)
     if not paths:
-        raise FileReadError(
-            "the folder holds no DICOM file",
-            code="no_dicom",
-            file=folder,
-            found=f"{len(passed)} other files",
-            expected="the files of one image series",
-            next_step="check the path; subfolders are not searched",
-        )
+        raise _no_dicom(folder, f"{len(passed)} other files")
     notes = [f"{len(passed)} files passed over that are no DICOM image: {', '.join(passed[:3])}"] if passed else []
     return paths, notes, folder
+
+
+def _no_dicom(place: Path, found: str) -> FileReadError:
+    return FileReadError(
+        "there is no DICOM file",
+        code="no_dicom",
+        file=place,
+        found=found,
+        expected="the files of one image series",
+        next_step="check the path; subfolders are not searched",
+    )
 
 
 def _refuse_other_content(path: Path, first: bytes) -> None:
