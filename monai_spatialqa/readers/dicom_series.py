@@ -26,11 +26,16 @@ from monai_spatialqa.readers.slice_positions import SlicePlane, plane_order
 _SOP_CLASS = b"\x02\x00\x02\x00UI"
 """Media Storage SOP Class UID in the file's meta header, which is explicit little endian in every DICOM file."""
 
+_MOVE = "move it out of the folder of the image series"
 _NOT_IMAGES = {
     "1.2.840.10008.5.1.4.1.1.66.4": ("a DICOM SEG", "read the file as a segmentation, with the DICOM SEG reader"),
     "1.2.840.10008.5.1.4.1.1.66.7": ("a DICOM SEG", "read the file as a segmentation, with the DICOM SEG reader"),
     "1.2.840.10008.5.1.4.1.1.481.3": ("an RTSTRUCT", "convert the contours to a mask first; RTSTRUCT is not read"),
-    "1.2.840.10008.5.1.4.1.1.481.2": ("an RTDOSE", "move it out of the folder of the image series"),
+    "1.2.840.10008.5.1.4.1.1.481.2": ("an RTDOSE", _MOVE),
+    "1.2.840.10008.5.1.4.1.1.88.11": ("a structured report", _MOVE),
+    "1.2.840.10008.5.1.4.1.1.88.22": ("a structured report", _MOVE),
+    "1.2.840.10008.5.1.4.1.1.88.33": ("a structured report", _MOVE),
+    "1.2.840.10008.5.1.4.1.1.88.34": ("a structured report", _MOVE),
 }
 _DIRECTORY = "1.2.840.10008.1.3.10"
 
@@ -109,7 +114,7 @@ def read_series_header(source: str | Path | Sequence[str | Path], *, series_uid:
 
 
 def read_series_voxels(series: DicomSeries) -> NDArray:
-    """The pixels (X, Y, Z) in Fortran order, rescaled, of the smallest type that holds every slice.
+    """The pixels (X, Y, Z) in Fortran order, rescaled, of a type that holds the values of every slice.
 
     Raises:
         FileReadError: a file that is damaged.
@@ -117,8 +122,9 @@ def read_series_voxels(series: DicomSeries) -> NDArray:
     kind = np.result_type(*(part.dtype for part in series.slices))
     voxels = np.empty(series.geometry.shape, kind, order="F")
     for at, part in enumerate(series.slices):
-        pixels = sitk.GetArrayViewFromImage(_execute(part.path))
-        voxels[..., at] = pixels.reshape(part.rows, part.columns).T
+        image = _execute(part.path)  # a name of its own: a view does not keep the image alive
+        pixels = sitk.GetArrayViewFromImage(image).reshape(part.rows, part.columns).T
+        np.copyto(voxels[..., at], pixels, casting="safe")
     return voxels
 
 
@@ -126,9 +132,11 @@ def _files(source: str | Path | Sequence[str | Path]) -> tuple[list[Path], list[
     """The DICOM files, notes of what was passed over, and the place to name in messages."""
     if not isinstance(source, (str, Path)):
         paths = [Path(name) for name in source]
+        if not paths:
+            raise _no_dicom(Path(), "an empty list")
         for path in paths:
             _refuse_other_content(path, first_bytes(path))
-        return paths, [], paths[0].parent if paths else Path()
+        return paths, [], paths[0] if len(paths) == 1 else paths[0].parent
     folder = Path(source)
     if not folder.is_dir():
         _refuse_other_content(folder, first_bytes(folder))
@@ -146,16 +154,20 @@ def _files(source: str | Path | Sequence[str | Path]) -> tuple[list[Path], list[
         else:
             passed.append(path.name)
     if not paths:
-        raise FileReadError(
-            "the folder holds no DICOM file",
-            code="no_dicom",
-            file=folder,
-            found=f"{len(passed)} other files",
-            expected="the files of one image series",
-            next_step="check the path; subfolders are not searched",
-        )
+        raise _no_dicom(folder, f"{len(passed)} other files")
     notes = [f"{len(passed)} files passed over that are no DICOM image: {', '.join(passed[:3])}"] if passed else []
     return paths, notes, folder
+
+
+def _no_dicom(place: Path, found: str) -> FileReadError:
+    return FileReadError(
+        "there is no DICOM file",
+        code="no_dicom",
+        file=place,
+        found=found,
+        expected="the files of one image series",
+        next_step="check the path; subfolders are not searched",
+    )
 
 
 def _refuse_other_content(path: Path, first: bytes) -> None:

@@ -161,18 +161,19 @@ def _geometry(fields: dict[str, str], sizes: tuple[int, ...]) -> ScanGeometry:
     written = _one_of(fields, _MATRIX)
     directions = np.eye(3) if written is None else _directions(*written, fields, count)
     origin = _one_of(fields, _ORIGIN)
-    lps = np.eye(4)
-    lps[:3, :3] = directions * spacing * to_mm
+    matrix = np.eye(4)
+    matrix[:3, :3] = directions * spacing * to_mm
     if origin is None:
         notes.append("no Offset in the header, taken as 0 0 0")
     else:
-        lps[:3, 3] = np.array(numbers(origin[1], origin[0], count)[:3]) * to_mm
+        matrix[:3, 3] = np.array(numbers(origin[1], origin[0], count)[:3]) * to_mm
     if any(value != 0 for value in numbers(fields.get("CenterOfRotation", "0"), "CenterOfRotation")):
         notes.append("CenterOfRotation was passed over, as ITK does")
     if written is None:
         notes.append(f"no TransformMatrix in the header: {NO_ORIENTATION_NOTE}")
-        return ScanGeometry((sizes[0], sizes[1], sizes[2]), checked_affine(lps), False, tuple(notes))
-    affine = checked_affine(np.diag([-1.0, -1.0, 1.0, 1.0]) @ lps + 0.0)
+        return ScanGeometry((sizes[0], sizes[1], sizes[2]), checked_affine(matrix), False, tuple(notes))
+    matrix[:2] *= -1
+    affine = checked_affine(matrix + 0.0)  # no negative zeros
     _note_other_codes(fields.get("AnatomicalOrientation", ""), affine, notes)
     return ScanGeometry((sizes[0], sizes[1], sizes[2]), affine, True, tuple(notes))
 

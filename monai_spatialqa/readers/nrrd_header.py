@@ -93,6 +93,14 @@ def read_nrrd_header(path: str | Path) -> VolumeHeader:
     try:
         with open_file(path) as stream:
             parts = split_fields(path, stream)
+        if not parts.attached and "data file" not in parts.fields:
+            raise FileReadError(
+                "the header does not end and names no data file: the file is truncated",
+                code="truncated_file",
+                found="no empty line behind the header",
+                expected="voxels behind an empty line, or a field 'data file'",
+                next_step="copy the file again from its source",
+            )
         dimension = parts.fields.get("dimension")
         if dimension is None or not dimension.isdecimal() or not 1 <= int(dimension) <= 16:
             raise bad_field("dimension", dimension, "a number from 1 to 16")
@@ -168,15 +176,6 @@ def _take_line(parts: NrrdFields, line: str) -> None:
 
 def _required(parts: NrrdFields, name: str) -> str:
     if name not in parts.fields:
-        if not parts.attached and "data file" not in parts.fields:
-            raise FileReadError(
-                "the header is cut short: the file is truncated",
-                code="truncated_file",
-                key=name,
-                found="no such field and no end of the header",
-                expected="a whole header",
-                next_step="copy the file again from its source",
-            )
         raise bad_field(name, None, "this field, which the format demands")
     return parts.fields[name]
 
@@ -222,14 +221,6 @@ def _data_files(parts: NrrdFields, sizes: tuple[int, ...]) -> tuple[tuple[Path, 
     """The files that hold the voxels, and where in each of them they start."""
     written = parts.fields.get("data file")
     if written is None:
-        if not parts.attached:
-            raise FileReadError(
-                "the header does not end and names no data file: the file is truncated",
-                code="truncated_file",
-                found="no empty line behind the header",
-                expected="voxels behind an empty line, or a field 'data file'",
-                next_step="copy the file again from its source",
-            )
         return (parts.path,), parts.end
     if written.split(" ")[0] == "LIST":
         names, subdim = parts.listed, written.split()[1:]

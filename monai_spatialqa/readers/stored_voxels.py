@@ -134,7 +134,7 @@ def _read_part(voxels: StoredVoxels, path: Path, stream: BinaryIO, part: memoryv
     elif voxels.encoding == "gzip":
         stream = cast(BinaryIO, igzip.IGzipFile(fileobj=stream, mode="rb"))
     elif voxels.encoding == "bzip2":
-        stream = cast(BinaryIO, bz2.BZ2File(stream))
+        stream = cast(BinaryIO, io.BufferedReader(_Bunzipped(stream), BLOCK_BYTES))
     elif voxels.encoding == "zlib":
         stream = cast(BinaryIO, io.BufferedReader(_Inflated(stream), BLOCK_BYTES))
     passed = 0
@@ -199,6 +199,33 @@ class _Inflated(io.RawIOBase):
         if any(self._unpack.unused_data) or any(self._packed.read()):
             raise zlib.error("bytes follow the compressed stream")
         return 0
+
+
+class _Bunzipped(io.RawIOBase):
+    """What one or more bzip2 streams unpack to; Python's own reader passes over what follows them."""
+
+    def __init__(self, packed: BinaryIO) -> None:
+        self._packed = packed
+        self._unpack = bz2.BZ2Decompressor()
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        while True:
+            if self._unpack.eof:
+                left = self._unpack.unused_data or self._packed.read(BLOCK_BYTES)
+                if not left:
+                    return 0
+                self._unpack = bz2.BZ2Decompressor()
+            else:
+                left = self._packed.read(BLOCK_BYTES) if self._unpack.needs_input else b""
+                if self._unpack.needs_input and not left:
+                    raise EOFError
+            got = self._unpack.decompress(left, len(buffer))
+            if got:
+                buffer[: len(got)] = got
+                return len(got)
 
 
 def _numbers(text: bytes, dtype: np.dtype) -> NDArray:
