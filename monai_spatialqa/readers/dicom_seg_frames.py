@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from monai_spatialqa.errors import FileReadError, GeometryError, LabelValueError
+from monai_spatialqa.errors import FileReadError, LabelValueError
 from monai_spatialqa.readers.dicom_datasets import damaged, highdicom, read_dataset
 from monai_spatialqa.readers.dicom_files import dicom_class
 from monai_spatialqa.readers.segments import NamedSegment
@@ -88,18 +88,10 @@ def open_seg(path: Path) -> SegFile:
 
     Raises:
         FileReadError: not a DICOM SEG, damaged or cut short.
-        GeometryError: not a volume.
         MissingExtraError: the extra is not installed.
     """
     _refuse_other_files(path)
     dataset = read_dataset(path)
-    if "TotalPixelMatrixRows" in dataset or "ImageOrientationSlide" in dataset:
-        raise GeometryError(
-            "this is a segmentation of a microscopy slide, in tiles",
-            code="no_volume",
-            found="tiles of a slide",
-            expected="a segmentation of a CT, MR or PET volume",
-        )
     try:
         return _described(path, highdicom().seg.Segmentation.from_dataset(dataset, copy=False))
     except (FileReadError, MemoryError):

@@ -93,7 +93,7 @@ def read_dicom_seg(
     try:
         seg = open_seg(path)
         assigned = assign_ids(seg.segments, label_map)
-        planes = frame_planes(seg.dataset)
+        planes = frame_planes(path, seg.dataset)
         if reference is None:
             stack = stack_frames(planes)
         else:
@@ -118,11 +118,9 @@ def read_dicom_seg(
 
 def _view_note(seg: SegFile, slices: int) -> str:
     """Why a structure in the outermost slices is reported as truncated, though the scan may go on."""
-    sources = f", of {seg.source_images} images it refers to" if seg.source_images > slices else ""
-    return (
-        f"field of view: the {slices} slices from the first to the last frame of the file{sources} (name the segmented "
-        "image as reference for its own)"
-    )
+    count = f"{slices} slice" + "s" * (slices != 1)
+    sources = f" (the file refers to {seg.source_images} images)" if seg.source_images > slices else ""
+    return f"field of view: {count} from the first to the last frame{sources}, not that of the segmented image"
 
 
 def _refuse_double_frames(seg: SegFile, stack: FrameStack) -> None:
