@@ -159,6 +159,9 @@ def write_seg_file(path: Path, case: Case) -> Path:
         pixel_measures=measures,
         omit_empty_frames=case.omit_empty,
     )
+    measures = seg.SharedFunctionalGroupsSequence[0].PixelMeasuresSequence[0]
+    if case.between is None and "SpacingBetweenSlices" in measures:  # highdicom adds it to regular stacks
+        del measures.SpacingBetweenSlices
     if case.kind != "LABELMAP":
         renumber(seg, numbers)
     if case.order is not None:

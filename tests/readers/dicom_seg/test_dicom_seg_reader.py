@@ -18,6 +18,7 @@ from monai_spatialqa.transforms import MeasureStructuresd
 
 pytestmark = pytest.mark.extra
 
+PLAIN = "1.2.840.10008.1.2.1"
 RLE = "1.2.840.10008.1.2.5"
 JPEG_LS = "1.2.840.10008.1.2.4.80"
 
@@ -80,15 +81,21 @@ def test_br_081_described_without_frames_is_absent(write_seg, base_masks):
     masks = base_masks | {2: np.zeros_like(base_masks[2])}
     path = write_seg(masks)
     assert read_dicom_seg(path).names == {1: "segment 1", 2: "segment 2"}
-    label, found = measured(path, {1: "segment 1", 2: "segment 2"})
+    _, found = measured(path, {1: "segment 1", 2: "segment 2"})
     assert found["volume_mm3"].tolist() == [312, 0]
     assert int(found["volume_status"][1]) & Status.ABSENT
 
 
 @pytest.mark.parametrize(
     ("kind", "syntax"),
-    [("BINARY", "1.2.840.10008.1.2.1"), ("FRACTIONAL", RLE), ("FRACTIONAL", "1.2.840.10008.1.2.1"), ("LABELMAP", RLE)]
-    + [("LABELMAP", JPEG_LS), ("LABELMAP", "1.2.840.10008.1.2.1")],
+    [
+        ("BINARY", PLAIN),
+        ("FRACTIONAL", PLAIN),
+        ("FRACTIONAL", RLE),
+        ("LABELMAP", PLAIN),
+        ("LABELMAP", RLE),
+        ("LABELMAP", JPEG_LS),
+    ],
 )
 @pytest.mark.parametrize("omit_empty", [True, False])
 def test_every_type_and_encoding_reads_the_same(kind, syntax, omit_empty, write_seg, apart_masks, load):
@@ -121,7 +128,7 @@ def test_oblique_frames(kind, tilt, write_seg, apart_masks, case):
     c, s = np.cos(0.4), np.sin(0.4)
     orientation = (c, s, 0, -s * np.cos(tilt), c * np.cos(tilt), np.sin(tilt))
     path = write_seg(apart_masks, kind=kind, orientation=orientation)
-    label, found = measured(path, {2: "a", 7: "b"})
+    _, found = measured(path, {2: "a", 7: "b"})
     assert found["volume_mm3"].tolist() == pytest.approx([312, 144])
     for row, number in enumerate((2, 7)):
         assert found["centroid_ras_mm"][row].numpy() == pytest.approx(
