@@ -116,7 +116,7 @@ def test_the_same_as_highdicoms_own_volume(write_seg, base_masks):
     for layer, number in ((0, 1), (1, 2)):
         mask = found.voxels[..., layer].transpose(2, 1, 0) == number
         theirs = volume.array[..., number - 1]
-        affine = np.array(volume.get_affine("RAS"))
+        affine = np.diag([-1, -1, 1, 1]) @ volume.affine  # highdicom says LPS
         mine = np.argwhere(mask)[:, ::-1] @ found.geometry.affine[:3, :3].T + found.geometry.affine[:3, 3]
         other = np.argwhere(theirs) @ affine[:3, :3].T + affine[:3, 3]
         assert np.array(sorted(mine.round(4).tolist())) == pytest.approx(np.array(sorted(other.round(4).tolist())))
