@@ -73,9 +73,9 @@ def read_dataset(path: Path, *, tags: Sequence[str] | None = None, pixels: bool 
     import pydicom
 
     try:
-        dataset = pydicom.dcmread(
-            path, stop_before_pixels=not pixels, specific_tags=None if tags is None else list(tags)
-        )
+        # force: without the preamble of newer files; the caller has seen that it is DICOM
+        wanted = None if tags is None else list(tags)
+        dataset = pydicom.dcmread(path, force=True, stop_before_pixels=not pixels, specific_tags=wanted)
         if pixels:
             _check_pixels(path, dataset)
     except (SpatialQAError, MemoryError):
@@ -110,12 +110,22 @@ def _check_pixels(path: Path, dataset: Any) -> None:
         )
 
 
-def frame_planes(dataset: Any) -> FramePlanes:
+def frame_planes(path: Path, dataset: Any) -> FramePlanes:
     """Where the frames of a data set lie: of a multi-frame file, or the one slice of a classic one.
 
     Raises:
+        FileReadError: elements that are missing or malformed.
         GeometryError: no position in the patient, frames of several orientations or pixel sizes.
     """
+    try:
+        return _frame_planes(dataset)
+    except SpatialQAError:
+        raise
+    except Exception as error:  # pydicom raises whatever a malformed element makes it trip over
+        raise damaged(path, error) from None
+
+
+def _frame_planes(dataset: Any) -> FramePlanes:
     if "ImageOrientationSlide" in dataset or "TotalPixelMatrixRows" in dataset:
         raise _no_volume("the file is a tiled image of a slide", "tiles of a slide")
     if "PerFrameFunctionalGroupsSequence" not in dataset:
@@ -185,10 +195,10 @@ def _grouped(frame: Any, shared: Any, group: str, key: str) -> Any:
 def _value(dataset: Any, key: str) -> Any:
     """A tuple of numbers as float64."""
     value = dataset.get(key)
-    length = {"ImagePositionPatient": 3, "ImageOrientationPatient": 6, "PixelSpacing": 2}[key]
-    if value is None or len(value) != length:
+    numbers = np.atleast_1d(np.array([] if value is None else value, dtype=np.float64))
+    if numbers.shape != ({"ImagePositionPatient": 3, "ImageOrientationPatient": 6, "PixelSpacing": 2}[key],):
         raise _no_volume("the frames have no place in the patient", f"no usable {key}")
-    return np.array([float(number) for number in value])
+    return numbers
 
 
 def _no_volume(problem: str, found: str) -> GeometryError:

@@ -101,17 +101,18 @@ def dicom_class(path: str | Path) -> DicomClass | None:
     Raises:
         FileReadError: the file cannot be opened.
     """
+    folder = Path(path).is_dir()
     try:
         with Path(path).open("rb") as file:
             raw = file.read(_HEAD_BYTES)
     except OSError as error:
         raise FileReadError(
-            f"the file cannot be opened ({error.strerror or error})",
+            "this is a folder" if folder else f"the file cannot be opened ({error.strerror or error})",
             code="missing_file" if isinstance(error, FileNotFoundError) else "unreadable_file",
             file=path,
-            found="a folder" if Path(path).is_dir() else "nothing to read",
+            found="a folder" if folder else "nothing to read",
             expected="a readable file",
-            next_step="check the path and its permissions",
+            next_step="name the file in it" if folder else "check the path and its permissions",
         ) from None
     marked = raw[_PREAMBLE_BYTES : _PREAMBLE_BYTES + 4] == b"DICM"
     uid = _class_uid(raw, _PREAMBLE_BYTES + 4 if marked else 0)

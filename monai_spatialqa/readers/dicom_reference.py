@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -62,7 +62,7 @@ def reference_grid(reference: Reference, segmentation: Path, series: Collection[
             return _series_grid(path, series)
         if dicom_kind(path) == "image":
             dataset = read_dataset(path, tags=_GEOMETRY_TAGS, pixels=False)
-            return stack_frames(frame_planes(dataset)).geometry
+            return _whole_grid(frame_planes(path, dataset))
         header = read_header(path)
     except SpatialQAError as error:
         raise error.with_context(file=path, key="reference") from None
@@ -71,11 +71,11 @@ def reference_grid(reference: Reference, segmentation: Path, series: Collection[
 
 def _series_grid(folder: Path, series: Collection[str]) -> ScanGeometry:
     """The grid of a series whose slices lie in one folder."""
-    found: dict[str, list[Any]] = {}
+    found: dict[str, list[FramePlanes]] = {}
     for path in sorted(folder.iterdir()):
         if path.is_file() and dicom_kind(path) == "image":
             dataset = read_dataset(path, tags=_GEOMETRY_TAGS, pixels=False)
-            found.setdefault(str(dataset.get("SeriesInstanceUID", "")), []).append(dataset)
+            found.setdefault(str(dataset.get("SeriesInstanceUID", "")), []).append(frame_planes(path, dataset))
     if not found:
         raise FileReadError(
             "there is no DICOM image in the folder",
@@ -98,7 +98,15 @@ def _series_grid(folder: Path, series: Collection[str]) -> ScanGeometry:
             expected=", ".join(sorted(series)[:5]) or "one series",
             next_step="name the folder of the image that was segmented",
         )
-    return stack_frames(joined_planes([frame_planes(dataset) for dataset in found[wanted[0]]])).geometry
+    return _whole_grid(joined_planes(found[wanted[0]]))
+
+
+def _whole_grid(planes: FramePlanes) -> ScanGeometry:
+    """The grid of an image: all of its slices are there, so their positions say everything."""
+    if len(planes.positions) > 1:
+        planes = replace(planes, between_slices=None)
+    geometry = stack_frames(planes).geometry
+    return ScanGeometry(geometry.shape, geometry.affine)
 
 
 def stack_on_reference(planes: FramePlanes, reference: ScanGeometry) -> FrameStack:

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from monai_spatialqa.errors import FileReadError, GeometryError, LabelValueError
-from monai_spatialqa.readers.dicom_datasets import damaged, highdicom, read_dataset
+from monai_spatialqa.errors import FileReadError, LabelValueError
+from monai_spatialqa.readers.dicom_datasets import damaged, frame_planes, highdicom, read_dataset
 from monai_spatialqa.readers.dicom_files import dicom_class
+from monai_spatialqa.readers.dicom_stack import FramePlanes
 from monai_spatialqa.readers.segments import NamedSegment
 
 BINARY, FRACTIONAL, LABELMAP = "BINARY", "FRACTIONAL", "LABELMAP"
@@ -25,6 +26,7 @@ class SegFile:
     Attributes:
         path: the file.
         dataset: highdicom's ``Segmentation``.
+        planes: where the frames lie.
         kind: ``BINARY``, ``FRACTIONAL`` or ``LABELMAP``.
         segments: every segment that is described, in the order of the file, without the background of a LABELMAP.
         background: the pixel value of a LABELMAP that is no structure.
@@ -35,6 +37,7 @@ class SegFile:
 
     path: Path
     dataset: Any
+    planes: FramePlanes
     kind: str
     segments: tuple[NamedSegment, ...]
     background: int
@@ -88,20 +91,14 @@ def open_seg(path: Path) -> SegFile:
 
     Raises:
         FileReadError: not a DICOM SEG, damaged or cut short.
-        GeometryError: not a volume.
+        GeometryError: the frames have no place in the patient, or do not make one volume.
         MissingExtraError: the extra is not installed.
     """
     _refuse_other_files(path)
     dataset = read_dataset(path)
-    if "TotalPixelMatrixRows" in dataset or "ImageOrientationSlide" in dataset:
-        raise GeometryError(
-            "this is a segmentation of a microscopy slide, in tiles",
-            code="no_volume",
-            found="tiles of a slide",
-            expected="a segmentation of a CT, MR or PET volume",
-        )
+    planes = frame_planes(path, dataset)
     try:
-        return _described(path, highdicom().seg.Segmentation.from_dataset(dataset, copy=False))
+        return _described(path, highdicom().seg.Segmentation.from_dataset(dataset, copy=False), planes)
     except (FileReadError, MemoryError):
         raise
     except Exception as error:  # highdicom raises whatever its parser trips over
@@ -137,7 +134,7 @@ def _refuse_other_files(path: Path) -> None:
     )
 
 
-def _described(path: Path, dataset: Any) -> SegFile:
+def _described(path: Path, dataset: Any, planes: FramePlanes) -> SegFile:
     kind = str(dataset.SegmentationType)
     if kind not in (BINARY, FRACTIONAL, LABELMAP):
         raise FileReadError(
@@ -147,6 +144,7 @@ def _described(path: Path, dataset: Any) -> SegFile:
             key="SegmentationType",
             found=kind,
             expected=", ".join((BINARY, FRACTIONAL, LABELMAP)),
+            next_step="write the segmentation as one of these types",
         )
     background = int(dataset.get("PixelPaddingValue", 0))
     segments = tuple(
@@ -169,6 +167,7 @@ def _described(path: Path, dataset: Any) -> SegFile:
     return SegFile(
         path,
         dataset,
+        planes,
         kind,
         segments,
         background,

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from monai_spatialqa.anatomy import LabelMap
 from monai_spatialqa.errors import GeometryError, LabelValueError, SettingsError, SpatialQAError
-from monai_spatialqa.readers.dicom_datasets import frame_planes
 from monai_spatialqa.readers.dicom_reference import Reference, reference_grid, stack_on_reference
 from monai_spatialqa.readers.dicom_seg_frames import FRACTIONAL, LABELMAP, SegFile, open_seg
 from monai_spatialqa.readers.dicom_stack import FrameStack, stack_frames
@@ -93,11 +92,10 @@ def read_dicom_seg(
     try:
         seg = open_seg(path)
         assigned = assign_ids(seg.segments, label_map)
-        planes = frame_planes(seg.dataset)
         if reference is None:
-            stack = stack_frames(planes)
+            stack = stack_frames(seg.planes)
         else:
-            stack = stack_on_reference(planes, reference_grid(reference, path, seg.source_series))
+            stack = stack_on_reference(seg.planes, reference_grid(reference, path, seg.source_series))
         _refuse_double_frames(seg, stack)
         ids = {segment.number: number for segment, (number, _) in zip(seg.segments, assigned, strict=True)}
         kind = np.min_scalar_type(max(ids.values(), default=0))
@@ -118,11 +116,9 @@ def read_dicom_seg(
 
 def _view_note(seg: SegFile, slices: int) -> str:
     """Why a structure in the outermost slices is reported as truncated, though the scan may go on."""
-    sources = f", of {seg.source_images} images it refers to" if seg.source_images > slices else ""
-    return (
-        f"field of view: the {slices} slices from the first to the last frame of the file{sources} (name the segmented "
-        "image as reference for its own)"
-    )
+    count = f"{slices} slice" + "s" * (slices != 1)
+    sources = f" (the file refers to {seg.source_images} images)" if seg.source_images > slices else ""
+    return f"field of view: {count} from the first to the last frame{sources}, not that of the segmented image"
 
 
 def _refuse_double_frames(seg: SegFile, stack: FrameStack) -> None:

@@ -146,6 +146,7 @@ def stack_frames(planes: FramePlanes) -> FrameStack:
     else:
         numbers = np.zeros(1, np.int64)
         along = planes.normal * _stated_spacing(planes.between_slices)
+        notes = ("slice spacing: as the file states it, there is one slice",)
     slices = np.empty(len(order), np.int64)
     slices[order] = numbers[np.cumsum(new_slice) - 1]
     origin = planes.positions[firsts[0]]
