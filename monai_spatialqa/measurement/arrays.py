@@ -288,7 +288,8 @@ def _ids(checked: CheckedLabel, ignore: tuple[int, ...]) -> list[int]:
     found = {
         label for channel in checked.voxels for label in marginals_of(channel, ignore=ignore, boundaries=False).labels
     }
-    return [] if len(checked.voxels) > 1 and found <= {1} else sorted(found)
+    one_hot = checked.segments is None and len(checked.voxels) > 1 and found <= {1}
+    return [] if one_hot else sorted(found)
 
 
 def _map_of_found(checked: CheckedLabel, options: MeasureOptions) -> LabelMap:
