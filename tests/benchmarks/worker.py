@@ -20,9 +20,7 @@ from tests.benchmarks.file_rows import FILE, READ
 from tests.benchmarks.part_rows import PARTS
 from tests.benchmarks.rows import Table
 
-TABLES: dict[str, Table] = {
-    table.name: table for table in (ARRAY, FILE, READ, ONE_DISTANCE, ALL_DISTANCES, *PARTS)
-}
+TABLES: dict[str, Table] = {table.name: table for table in (ARRAY, FILE, READ, ONE_DISTANCE, ALL_DISTANCES, *PARTS)}
 ROOT = Path(__file__).resolve().parents[2]
 
 
