@@ -16,7 +16,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -32,6 +32,7 @@ from monai_spatialqa.errors import SpatialQAError
 from monai_spatialqa.geometry import tensors
 from monai_spatialqa.geometry.affine import Projection, RasGrid
 from monai_spatialqa.geometry.marginals import Marginals
+from monai_spatialqa.geometry.run_tensors import runs_of
 from monai_spatialqa.geometry.tensors import marginals_of
 from monai_spatialqa.phantoms import grid_affine, make_label_map, make_phantom
 from monai_spatialqa.readers import NiftiReader
@@ -68,7 +69,10 @@ TRANSFORMS: dict[str, dict[str, Any]] = {
     "MeasureBoundingBox": {},
     "MeasureDistance": {"kind": "centroid"},
     "MeasureDirection": {"midline": ["s001"]},
-    "MeasureStructures": {"pairs": "all"},
+    "MeasureStructures": {"pairs": "all", "kind": "surface", "detail": "full"},
+    "MeasureComponents": {"listed": 5},
+    "MeasureContact": {},
+    "MeasureDiameter": {"of": ["s001"]},
 }
 
 GRIDS: dict[str, dict[str, Any]] = {
@@ -127,7 +131,9 @@ class Bench:
             return
         with (
             mock.patch.object(measuring, "marginals_of", functools.partial(marginals_of, compiled=False)),
+            mock.patch.object(measuring, "runs_of", functools.partial(runs_of, compiled=False)),
             mock.patch.object(measuring, "numpy_on_cpu", lambda found: found),
+            mock.patch.object(measuring, "on_device", as_tensors_on),
         ):
             yield
 
@@ -139,6 +145,18 @@ class Bench:
         if elsewhere:
             raise AssertionError(f"{elsewhere} are not on {self.device}")
         return found
+
+
+def as_tensors_on(found: Marginals, device: torch.device) -> Marginals:
+    """What ``on_device`` does for a GPU, for the CPU too."""
+
+    def moved(column: Any) -> Any:
+        if isinstance(column, tuple):
+            return tuple(map(moved, column))
+        return None if column is None else torch.from_numpy(column).to(device)
+
+    names = ("count", "index_sum", "start", "stop", "interior", "dilated", "low", "high")
+    return replace(found, **{name: moved(getattr(found, name)) for name in names})
 
 
 def facts(found: Marginals) -> dict[str, Tensor]:
@@ -280,6 +298,18 @@ def check_channel_layouts(bench: Bench, outcome: Outcome) -> None:
             outcome.compare(name, step(label), bench.measured(step, label))
 
 
+def check_unions(bench: Bench, outcome: Outcome) -> None:
+    """Structures that a label map derives from others, with all of it measured, whole and with a part missing."""
+    array = make_label_map((40, 36, 30), 4, seed=9)
+    for missing in (3, 2):
+        label = label_on(GRIDS["oblique"], np.where(array == missing, 0, array).astype(np.uint8))
+        for step in (
+            transforms.MeasureStructures("brats2021", [("whole_tumour", "tumour_core")], detail="full"),
+            transforms.MeasureBoundingBox("brats2021"),
+        ):
+            outcome.compare(f"{step}, without {missing}", step(label), bench.measured(step, label))
+
+
 def check_wide_ids(bench: Bench, outcome: Outcome) -> None:
     """Ids that only unsigned types hold: found, looked up and compared as themselves."""
     for dtype in DTYPES[1:]:
@@ -354,6 +384,7 @@ CHECKS: list[Callable[[Bench, Outcome], None]] = [
     check_refusals,
     check_transforms,
     check_channel_layouts,
+    check_unions,
     check_wide_ids,
     check_monai_pipeline,
     check_deterministic_mode,

@@ -8,7 +8,6 @@ faces of all touching pairs, are read out inside the clock, and must be the same
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -61,21 +60,25 @@ def found_runs(array: NDArray) -> Any:
     return runs_of(torch.from_numpy(array), RasGrid.of(array.shape, np.eye(4)))
 
 
-def from_array(work: Callable[[Any], Any], change: Callable[[NDArray], NDArray]) -> Callable[[Path], Callable[[], Any]]:
+def from_array(
+    work: Callable[[Any], Any], change: Callable[[NDArray], NDArray]
+) -> Callable[[NDArray], Callable[[], Any]]:
     """A row of ours that finds the runs, too."""
 
-    def prepare(path: Path) -> Callable[[], Any]:
-        array = change(np.load(path))
+    def prepare(volume: NDArray) -> Callable[[], Any]:
+        array = change(volume)
         return lambda: work(found_runs(array))
 
     return prepare
 
 
-def from_kept(work: Callable[[Any], Any], change: Callable[[NDArray], NDArray]) -> Callable[[Path], Callable[[], Any]]:
+def from_kept(
+    work: Callable[[Any], Any], change: Callable[[NDArray], NDArray]
+) -> Callable[[NDArray], Callable[[], Any]]:
     """A row of ours to which the runs are given."""
 
-    def prepare(path: Path) -> Callable[[], Any]:
-        found = found_runs(change(np.load(path)))
+    def prepare(volume: NDArray) -> Callable[[], Any]:
+        found = found_runs(change(volume))
         return lambda: work(found)
 
     return prepare
@@ -101,13 +104,13 @@ def our_components(found: Any) -> Facts:
     return components_listed((one.voxel_count, one.start, one.stop) for one in parts)
 
 
-def label_in_boxes(label_mask: Callable[[NDArray], NDArray]) -> Callable[[Path], Callable[[], Facts]]:
+def label_in_boxes(label_mask: Callable[[NDArray], NDArray]) -> Callable[[NDArray], Callable[[], Facts]]:
     """Label the mask of one structure after the other, inside its box."""
 
-    def prepare(path: Path) -> Callable[[], Facts]:
+    def prepare(volume: NDArray) -> Callable[[], Facts]:
         from scipy import ndimage
 
-        array = np.load(path)
+        array = volume
         boxes = [(label, box) for label, box in enumerate(ndimage.find_objects(array), start=1) if box is not None]
 
         def one(label: int, box: Any) -> tuple[NDArray, NDArray, NDArray]:
@@ -137,13 +140,13 @@ def scipy_label(mask: NDArray) -> NDArray:
     return ndimage.label(mask, np.ones((3, 3, 3)))[0]
 
 
-def cc3d_components(path: Path) -> Callable[[], Facts]:
+def cc3d_components(volume: NDArray) -> Callable[[], Facts]:
     """cc3d on the whole label map at once."""
     import cc3d
 
     from tests.benchmarks.array_rows import cc3d_facts
 
-    array = np.load(path)
+    array = volume
 
     def call() -> Facts:
         facts = cc3d_facts(cc3d.connected_components(array, connectivity=26))
@@ -166,9 +169,9 @@ def our_contacts(found: Any) -> Facts:
     return Facts(face_key(*ids.T), contacts.faces.sum(axis=1)).sorted()
 
 
-def numpy_contacts(path: Path) -> Callable[[], Facts]:
+def numpy_contacts(volume: NDArray) -> Callable[[], Facts]:
     """The array against itself, moved by one voxel along each axis."""
-    array = in_slabs(np.load(path))
+    array = in_slabs(volume)
 
     def call() -> Facts:
         keys = []
@@ -182,11 +185,11 @@ def numpy_contacts(path: Path) -> Callable[[], Facts]:
     return call
 
 
-def cc3d_contacts(path: Path) -> Callable[[], Facts]:
+def cc3d_contacts(volume: NDArray) -> Callable[[], Facts]:
     """``cc3d.contacts`` over faces."""
     import cc3d
 
-    array = in_slabs(np.load(path))
+    array = in_slabs(volume)
 
     def call() -> Facts:
         found = cc3d.contacts(array, connectivity=6, surface_area=False)

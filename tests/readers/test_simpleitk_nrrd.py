@@ -313,7 +313,7 @@ class TestDetached:
     ("content", "code", "found"),
     [
         (b"", "empty_file", "0 bytes"),
-        (gzip.compress(b"x" * 600), "unsupported_format", "gzip"),
+        (gzip.compress(b"x" * 600, mtime=0), "unsupported_format", "gzip"),
         (b"PK\x03\x04" + bytes(60), "unsupported_format", "ZIP"),
         (b"<!DOCTYPE html><html>", "unsupported_format", "web page"),
         (b"version https://git-lfs.github.com/spec/v1\n", "unsupported_format", "Git LFS"),

@@ -137,24 +137,24 @@ def parity():
 def test_gpu_parity(parity, device, capsys):
     assert parity.main(["--device", device, "--size", "48"]) == 0
     told = capsys.readouterr().out
-    assert told.count(" ok\n") == len(parity.CHECKS) == 12
+    assert told.count(" ok\n") == len(parity.CHECKS) == 13
     assert "all agree" in told
 
 
 def test_gpu_parity_finds_a_mismatch(parity, capsys, monkeypatch):
-    right = tensors._TorchPass._boundaries
+    right = tensors.TorchPass._boundaries
 
     def wrong(self, known):
         interior, dilated = right(self, known)
         return interior, dilated + 1
 
-    monkeypatch.setattr(tensors._TorchPass, "_boundaries", wrong)
+    monkeypatch.setattr(tensors.TorchPass, "_boundaries", wrong)
     monkeypatch.setattr(parity, "CHECKS", [parity.check_types, parity.check_transforms, parity.check_refusals])
     assert parity.main(["--device", "cpu"]) == 1
     told = capsys.readouterr().out
     assert "dilated differs" in told
     assert "2 of 3 checks failed" in told
-    monkeypatch.setattr(tensors, "_TorchPass", None)
+    monkeypatch.setattr(tensors, "TorchPass", None)
     assert parity.main(["--device", "cpu"]) == 1
     assert "TypeError" in capsys.readouterr().out
 
