@@ -7,11 +7,15 @@ TORCH ?= cpu
 TORCH_CPU_INDEX ?= https://download.pytorch.org/whl/cpu
 # What is installed: this folder, editable; `INSTALL=.` installs a copy, as a user gets it.
 INSTALL ?= -e .
+# Extras whose tests run; itk (1.5 GB) only compares readers.
+TEST_EXTRAS ?= dicom
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
 
 CONSTRAINTS := .ci/constraints.txt
 BIN = $(VENV)/bin
+COMMA := ,
+TESTED = $(VENV)/.test-$(subst $(COMMA),-,$(TEST_EXTRAS))
 PIP_INSTALL = $(BIN)/python -m pip --disable-pip-version-check install --quiet --constraint $(CONSTRAINTS) \
 	--build-constraint $(CONSTRAINTS)
 
@@ -20,10 +24,10 @@ PIP_INSTALL = $(BIN)/python -m pip --disable-pip-version-check install --quiet -
 
 help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  \1\t/' | expand -t 14
-	@echo "variables: PYTHON=$(PYTHON) VENV=$(VENV) TORCH=$(TORCH) (cpu or cuda) PYTEST_ARGS BENCH_ARGS"
+	@echo "variables: PYTHON=$(PYTHON) VENV=$(VENV) TORCH=$(TORCH) (cpu or cuda) TEST_EXTRAS=$(TEST_EXTRAS) PYTEST_ARGS BENCH_ARGS"
 
 venv: $(VENV)/.base ## the package and its base dependencies in .venv
-venv-test: $(VENV)/.test ## what the tests need, on top of venv
+venv-test: $(TESTED) ## what the tests need, on top of venv
 venv-lint: $(VENV)/.lint ## ruff and mypy, on top of venv-test
 
 quickstart: venv ## measure the CT that ships with the bundle
@@ -70,14 +74,14 @@ $(VENV)/.base: $(VENV)/.torch-$(TORCH) pyproject.toml $(CONSTRAINTS)
 	@$(PIP_INSTALL) $(INSTALL)
 	@touch $@
 
-$(VENV)/.test: $(VENV)/.base
-	@$(PIP_INSTALL) $(INSTALL)[test,dicom]
+$(TESTED): $(VENV)/.base
+	@$(PIP_INSTALL) $(INSTALL)[test,$(TEST_EXTRAS)]
 	@touch $@
 
-$(VENV)/.bench: $(VENV)/.test
-	@$(PIP_INSTALL) $(INSTALL)[test,dicom,bench]
+$(VENV)/.bench: $(TESTED)
+	@$(PIP_INSTALL) $(INSTALL)[test,$(TEST_EXTRAS),bench]
 	@touch $@
 
-$(VENV)/.lint: $(VENV)/.test
-	@$(PIP_INSTALL) $(INSTALL)[test,dicom,lint]
+$(VENV)/.lint: $(TESTED)
+	@$(PIP_INSTALL) $(INSTALL)[test,$(TEST_EXTRAS),lint]
 	@touch $@
