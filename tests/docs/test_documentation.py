@@ -263,7 +263,7 @@ def test_schemas_are_up_to_date():
 def test_pictures_are_those_that_the_script_draws(monkeypatch):
     monkeypatch.syspath_prepend(str(DOCS))
     drawn = {draw.__name__ for draw in importlib.import_module("pictures").PICTURES}
-    for name in ("pictures", "drawing"):
+    for name in ("pictures", "finer_pictures", "drawing"):
         sys.modules.pop(name, None)
     shown = {Path(target).stem for page in PAGES for target in _LINK.findall(prose(page)) if target.endswith(".png")}
     there = sorted((DOCS / "images").iterdir())
