@@ -23,12 +23,12 @@ from monai_spatialqa.geometry.compiled import compiled
 
 @compiled
 def _squared(  # pragma: no cover - compiled
-    squares: Any, cross: Any, sheared: bool, voxels: Any, one: int, others: Any, other: int
+    squares: Any, cross: Any, sheared: bool, voxels: Any, one: int, other: int
 ) -> Any:
-    """Squared distance of two voxels, mm2: of row ``one`` of ``voxels`` and row ``other`` of ``others``."""
-    x = np.int64(others[other, 0]) - np.int64(voxels[one, 0])
-    y = np.int64(others[other, 1]) - np.int64(voxels[one, 1])
-    z = np.int64(others[other, 2]) - np.int64(voxels[one, 2])
+    """Squared distance of two voxels, mm2."""
+    x = np.int64(voxels[other, 0]) - np.int64(voxels[one, 0])
+    y = np.int64(voxels[other, 1]) - np.int64(voxels[one, 1])
+    z = np.int64(voxels[other, 2]) - np.int64(voxels[one, 2])
     found = squares[0, np.uintp(abs(x))] + squares[1, np.uintp(abs(y))] + squares[2, np.uintp(abs(z))]
     if sheared:
         found += cross[0] * np.float64(x * y) + cross[1] * np.float64(x * z) + cross[2] * np.float64(y * z)
@@ -43,12 +43,12 @@ def _gap(low: int, high: int, other_low: int, other_high: int) -> Any:  # pragma
 
 @compiled
 def _box_bound(  # pragma: no cover - compiled
-    squares: Any, share: float, boxes: Any, one: int, others: Any, other: int
+    squares: Any, share: float, boxes: Any, one: int, other: int
 ) -> Any:
-    """No voxels of two boxes are nearer than this, mm2: of row ``one`` of ``boxes`` and row ``other`` of ``others``."""
-    x = _gap(boxes[one, 0], boxes[one, 3], others[other, 0], others[other, 3])
-    y = _gap(boxes[one, 1], boxes[one, 4], others[other, 1], others[other, 4])
-    z = _gap(boxes[one, 2], boxes[one, 5], others[other, 2], others[other, 5])
+    """No voxels of two boxes are nearer than this, mm2."""
+    x = _gap(boxes[one, 0], boxes[one, 3], boxes[other, 0], boxes[other, 3])
+    y = _gap(boxes[one, 1], boxes[one, 4], boxes[other, 1], boxes[other, 4])
+    z = _gap(boxes[one, 2], boxes[one, 5], boxes[other, 2], boxes[other, 5])
     return share * (squares[0, x] + squares[1, y] + squares[2, z])
 
 
@@ -78,50 +78,50 @@ def _before(voxels: Any, one: int, others: Any, other: int) -> Any:  # pragma: n
 
 @compiled
 def _descend(  # pragma: no cover - compiled
-    squares: Any, cross: Any, share: float, tree: Any, root: int, given: Any, at: int
+    squares: Any, cross: Any, share: float, tree: Any, root: int, at: int
 ) -> Any:
-    """A voxel below ``root`` near to row ``at`` of ``given``: the nearest one of the leaf that seems nearest."""
+    """A voxel below ``root`` near to the voxel ``at``: the nearest one of the leaf that seems nearest."""
     voxels, boxes, first, stop, leaves = tree
     node = root
     while node >= leaves:
         lowest = np.inf
         chosen = first[node]
         for child in range(first[node], stop[node]):
-            bound = _voxel_bound(squares, share, given, at, boxes, child)
+            bound = _voxel_bound(squares, share, voxels, at, boxes, child)
             if bound < lowest:
                 lowest, chosen = bound, child
         node = chosen
     best = np.inf
     nearest = first[node]
     for voxel in range(first[node], stop[node]):
-        found = _squared(squares, cross, share < 1, given, at, voxels, voxel)
+        found = _squared(squares, cross, share < 1, voxels, at, voxel)
         if found < best:
             best, nearest = found, voxel
-    return nearest
+    return nearest, best
 
 
 @compiled
 def _near_pair(  # pragma: no cover - compiled
-    squares: Any, cross: Any, share: float, tree: Any, root_a: int, root_b: int, middle: Any
+    squares: Any, cross: Any, share: float, tree: Any, root_a: int, root_b: int
 ) -> Any:
-    """Two voxels of two structures that are near to each other: to and fro between them from a middle one."""
-    voxels, boxes = tree[0], tree[1]
-    for axis in range(3):
-        middle[0, axis] = (boxes[root_b, axis] + boxes[root_b, 3 + axis]) // 2
-    a = _descend(squares, cross, share, tree, root_a, middle, 0)
-    b = _descend(squares, cross, share, tree, root_b, voxels, a)
-    best = _squared(squares, cross, share < 1, voxels, a, voxels, b)
+    """Two voxels of two structures that are near to each other, and their squared distance: to and fro from any."""
+    _, _, first, _, leaves = tree
+    node = root_b
+    while node >= leaves:
+        node = first[node]
+    a, b = -1, first[node]
+    best = np.inf
+    in_a = True
     while True:
-        other = _descend(squares, cross, share, tree, root_a, voxels, b)
-        found = _squared(squares, cross, share < 1, voxels, other, voxels, b)
+        voxel, found = _descend(squares, cross, share, tree, root_a if in_a else root_b, b if in_a else a)
         if found >= best:
             return best, a, b
-        best, a = found, other
-        other = _descend(squares, cross, share, tree, root_b, voxels, a)
-        found = _squared(squares, cross, share < 1, voxels, a, voxels, other)
-        if found >= best:
-            return best, a, b
-        best, b = found, other
+        best = found
+        if in_a:
+            a = voxel
+        else:
+            b = voxel
+        in_a = not in_a
 
 
 @compiled
@@ -135,7 +135,7 @@ def _nearest_of_leaves(  # pragma: no cover - compiled
         if bound > best or (bound == best and _before(voxels, a, voxels, one)):
             continue
         for other in range(first[leaf_b], stop[leaf_b]):
-            found = _squared(squares, cross, share < 1, voxels, one, voxels, other)
+            found = _squared(squares, cross, share < 1, voxels, one, other)
             if found > best:
                 continue
             if (
@@ -160,11 +160,10 @@ def nearest_voxels(  # pragma: no cover - compiled
     # A tree has at most 21 levels of at most 8 children, and one node of a pair is split at a time.
     nodes = np.empty((2 * 21 * 8, 2), np.int64)
     bounds = np.empty(nodes.shape[0], np.float64)
-    middle = np.empty((1, 3), np.int64)
     for pair in range(roots.shape[0]):
-        best, a, b = _near_pair(squares, cross, share, tree, roots[pair, 0], roots[pair, 1], middle)
-        nodes[0] = roots[pair]
-        bounds[0] = _box_bound(squares, share, boxes, nodes[0, 0], boxes, nodes[0, 1])
+        best, a, b = _near_pair(squares, cross, share, tree, roots[pair, 0], roots[pair, 1])
+        nodes[0, 0], nodes[0, 1] = roots[pair, 0], roots[pair, 1]
+        bounds[0] = _box_bound(squares, share, boxes, nodes[0, 0], nodes[0, 1])
         count = 1
         while count:
             count -= 1
@@ -178,10 +177,7 @@ def nearest_voxels(  # pragma: no cover - compiled
             lowest = np.inf
             chosen = count
             for child in range(first[larger], stop[larger]):
-                if node_a == larger:
-                    bound = _box_bound(squares, share, boxes, child, boxes, node_b)
-                else:
-                    bound = _box_bound(squares, share, boxes, node_a, boxes, child)
+                bound = _box_bound(squares, share, boxes, child, min(node_a, node_b))
                 if bound <= best:
                     nodes[count, 0] = child if node_a == larger else node_a
                     nodes[count, 1] = node_b if node_a == larger else child
@@ -226,7 +222,8 @@ def overlap(  # pragma: no cover - compiled
                 for axis in range(3):
                     place[0, axis] = offset[axis] + sign[axis] * index[axes[axis]]
                 if (count == 0 and end == low) or _before(place, 0, common, 0):
-                    common[:] = place
+                    for axis in range(3):
+                        common[0, axis] = place[0, axis]
             count += high - low
             other += 1
     return count

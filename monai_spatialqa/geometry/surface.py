@@ -94,8 +94,8 @@ def ras_directions(grid: RunGrid) -> tuple[NDArray[np.int64], NDArray[np.int64],
 def _box(runs: Any, rows_per_plane: int) -> Any:  # pragma: no cover - compiled
     """Lowest and highest index (2, 3) along the run axes."""
     box = np.empty((2, 3), np.int64)
-    box[0, :] = np.iinfo(np.int64).max
-    box[1, :] = -1
+    for axis in range(3):
+        box[0, axis], box[1, axis] = np.iinfo(np.int64).max, -1
     for at in range(runs.shape[0]):
         k = runs[at, 0] // rows_per_plane
         j = runs[at, 0] - k * rows_per_plane

@@ -1,7 +1,7 @@
 """The surface voxels of several structures, sorted into an octree of boxes for each, for searching.
 
 The leaves are cells of 4 voxels along each axis, some ten surface voxels each. Cells are in Morton order: the eight
-that make up a cube of twice the size follow each other, and so do eight of these, up to one box for the whole structure.
+that make up a cube of twice the size follow each other, and so do eight of these, up to one box for the structure.
 """
 
 from __future__ import annotations

@@ -9,8 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from monai.config import KeysCollection
-from monai.transforms import LoadImage, MapTransform, Transform
+from monai.data import MetaTensor
+from monai.transforms import MapTransform, Transform
+from monai.utils import ImageMetaKey
 
 from monai_spatialqa.anatomy import LabelMap, load_label_map
 from monai_spatialqa.errors import SettingsError, SpatialQAError
@@ -21,8 +24,8 @@ from monai_spatialqa.measurement.label_scan import overlaps_of
 from monai_spatialqa.measurement.options import MeasureOptions
 from monai_spatialqa.measurement.pair_records import pair_records
 from monai_spatialqa.measurement.records import CaseFacts, build_measurement, error_measurement
-from monai_spatialqa.readers import ScanReader
-from monai_spatialqa.readers.scans import Scan, first_file
+from monai_spatialqa.readers.loaded import scan_meta
+from monai_spatialqa.readers.scans import Scan, first_file, read_scan
 from monai_spatialqa.records import Measurement, Overlap, Source
 from monai_spatialqa.transforms.array import MeasureStructures
 from monai_spatialqa.transforms.dictionary import MEASURED_PREFIX
@@ -151,10 +154,7 @@ def measure_loaded(
         SpatialQAError: it cannot be measured without guessing.
     """
     try:
-        path = str(first_file(label))
-        reader = ScanReader(options.label_map, form=options.form, references={} if image is None else {path: image})
-        paths = path if isinstance(label, Path) else [str(file) for file in label]
-        tensor = LoadImage(reader=reader, dtype=None, ensure_channel_first=True, image_only=True)(paths)
+        tensor = _loaded(label, options, image)
         label_map = options.label_map or _map_of_found(check_label(tensor), options)
         measure = MeasureStructures(
             label_map,
@@ -170,6 +170,20 @@ def measure_loaded(
             return record_of(tensor, measure(tensor), label_map, options, case_id, source)
     except SpatialQAError as error:
         raise error.with_context(case=case_id, file=first_file(label)) from None
+
+
+def _loaded(label: Scan, options: MeasureOptions, image: Path | None) -> MetaTensor:
+    """The label map as ``LoadImage(reader=ScanReader(), ensure_channel_first=True)`` gives it.
+
+    Read directly: ``LoadImage`` sets up every reader that MONAI has, and some of them warn of what is not installed.
+    """
+    scan = read_scan(label, form=options.form, label_map=options.label_map, reference=image)
+    voxels = torch.from_numpy(scan.voxels)
+    layers = 1 if voxels.ndim == 3 else voxels.shape[3]
+    meta = scan_meta(scan.geometry, layers=layers, names=scan.names)
+    meta[ImageMetaKey.FILENAME_OR_OBJ] = str(first_file(label))
+    channels = voxels[None] if layers == 1 else voxels.movedim(-1, 0)
+    return MetaTensor(channels, affine=torch.from_numpy(scan.geometry.affine), meta=meta)
 
 
 def record_of(
@@ -274,7 +288,8 @@ def _ids(checked: CheckedLabel, ignore: tuple[int, ...]) -> list[int]:
     found = {
         label for channel in checked.voxels for label in marginals_of(channel, ignore=ignore, boundaries=False).labels
     }
-    return [] if len(checked.voxels) > 1 and found <= {1} else sorted(found)
+    one_hot = checked.segments is None and len(checked.voxels) > 1 and found <= {1}
+    return [] if one_hot else sorted(found)
 
 
 def _map_of_found(checked: CheckedLabel, options: MeasureOptions) -> LabelMap:

@@ -183,8 +183,11 @@ class StructureTransform(Transform):
             )
             for channel in voxels
         ]
-        rows, unknown = channel_of_labels([found.labels for found in channels], self.label_map.ids, self.layout)
-        if len(voxels) > 1 and rows and (0, 1) not in rows and all(value == 1 for _, value in rows):
+        # A file that names its structures says which ids it holds: its layers are never one-hot channels.
+        layout = "layers" if self.layout == "auto" and len(voxels) > 1 and checked.segments is not None else self.layout
+        rows, unknown = channel_of_labels([found.labels for found in channels], self.label_map.ids, layout)
+        one_hot = layout != "layers" and len(voxels) > 1
+        if one_hot and rows and (0, 1) not in rows and all(value == 1 for _, value in rows):
             require_background(voxels)
         ids = {row: (channel, label) for (channel, label), row in rows.items() if label in channels[channel].labels}
         segmented = self._segmented(checked)

@@ -28,6 +28,7 @@ PACKAGES = [
     "SimpleITK",
     "itk-core",
     "connected-components-3d",
+    "edt",
     "scipy",
     "scikit-image",
     "nibabel",
@@ -46,6 +47,7 @@ def main(arguments: list[str] | None = None) -> int:
         bench = Bench(wanted, store, results, in_process=options.in_process)
         bench.arrays()
         bench.files()
+        bench.distances()
         part_rows.measure(bench)
         bench.others()
     verdicts = judge(results)

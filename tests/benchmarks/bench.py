@@ -11,6 +11,7 @@ import numpy as np
 from tests.benchmarks import others, report
 from tests.benchmarks.array_rows import ARRAY
 from tests.benchmarks.data import SIZES, Dataset, Store, tiny
+from tests.benchmarks.distance_rows import ALL_DISTANCES, ONE_DISTANCE
 from tests.benchmarks.file_rows import FILE, READ
 from tests.benchmarks.goals import Results
 from tests.benchmarks.rows import Table
@@ -85,6 +86,16 @@ class Bench:
                 title = f"{size} = {'x'.join(map(str, SIZES[size]))} int16, CT with noise"
                 ct_bytes = 2 * int(np.prod(SIZES[size]))
                 self._table(READ, dataset, title, self.store.ct_file(size), warm_up, ct_bytes, name=f"{size}-ct")
+
+    def distances(self) -> None:
+        """Surface distances of an array's structures: of one pair, and of all."""
+        sizes = ["Q"] if self.wanted.quick else ["R", *(size for size in self.wanted.sizes if size == "M")]
+        for table in (ONE_DISTANCE, ALL_DISTANCES):
+            for dataset in map(self._file_dataset, sizes if self.wanted.table(table) else ()):
+                warm_up = self.store.folder / f"tiny-{dataset.kind.name}.npy"
+                np.save(warm_up, tiny(dataset))
+                self._table(table, dataset, dataset.title, self.store.array(dataset), warm_up, dataset.nbytes)
+                self.store.forget(dataset)
 
     def others(self) -> None:
         """Cases per second, first calls, all-pairs distances."""

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 SIZES: dict[str, tuple[int, int, int]] = {
     "Q": (96, 80, 40),  # only to see that everything runs
     "S": (256, 256, 256),
+    "R": (300, 300, 400),
     "M": (512, 512, 400),
     "L": (512, 512, 800),
 }

@@ -90,6 +90,14 @@ def _two_processes(results: Results) -> float:
     return math.nan if two is None or one is None else float(two / one)
 
 
+def _distance(row: str) -> Callable[[Results], float]:
+    return _over("surface-distance", row, "distance", "R-117-uint8")
+
+
+def _distances(row: str) -> Callable[[Results], float]:
+    return _over("surface-distances", row, "distances", "R-117-uint8")
+
+
 M_BYTES = 512 * 512 * 400
 
 GOALS = (
@@ -113,6 +121,10 @@ GOALS = (
     Goal("file to array: nibabel / ours, labels", True, 1.9, None, _over("read", "nibabel", "reader")),
     Goal("file to array: nibabel / ours, CT", True, 1.5, None, _over("read", "nibabel", "reader", "M-ct")),
     Goal("cases per second: 2 processes / serial", True, 1.6, None, _two_processes),
+    Goal("surface distance, one pair: cropped edt / ours (R)", True, 8, None, _distance("distance-edt")),
+    Goal("surface distance, one pair: cropped scipy EDT / ours (R)", True, 8, None, _distance("distance-scipy")),
+    Goal("surface distances, 6,786 pairs: KD-trees / ours (R)", True, 14, None, _distances("distances-tree")),
+    Goal("surface distances: extra memory / array", False, 3, None, _extra("surface-distances", "distances", M_BYTES)),
     Goal("box-centre distances of 117 structures", False, 10, None, lambda r: r.other["all_pairs_s"] * 1e3, "ms"),
 )
 

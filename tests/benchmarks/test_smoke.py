@@ -27,11 +27,12 @@ def bench(tmp_path: Path, *options: str) -> tuple[str, dict[str, Any]]:
     return done.stdout, json.loads(json_file.read_text())
 
 
-def test_all_rows_give_the_same_counts_boxes_and_centroids(tmp_path: Path) -> None:
+def test_all_rows_give_the_same_figures(tmp_path: Path) -> None:
     # One process for all rows, so that their imports are paid once. Whoever disagrees with our figures ends the run.
     rows = "ours ours-band ours-all ours-torch-2 simpleitk-off-2 simpleitk-1 itk cc3d scipy regionprops numpy-loop"
     rows += " monai-loop inflate measure measure-alone simpleitk-file nibabel-cc3d nibabel-regionprops monai-chain"
-    rows += " reader nibabel monai-load pairs"
+    rows += " reader nibabel monai-load pairs distance distance-array distance-tree distance-scipy distance-maurer"
+    rows += " distances distances-2 distances-array distances-tree-box distances-tree"
     text, found = bench(tmp_path, "--in-process", "--only", *rows.split())
     assert "skimage regionprops_table" in text
     run = {(row["table"], row["input"], row["row"]) for row in found["rows"]}

@@ -14,12 +14,13 @@ import numpy as np
 
 from tests.benchmarks import timing
 from tests.benchmarks.array_rows import ARRAY
+from tests.benchmarks.distance_rows import ALL_DISTANCES, ONE_DISTANCE, Distances
 from tests.benchmarks.facts import Facts, require_equal
 from tests.benchmarks.file_rows import FILE, READ
 from tests.benchmarks.part_rows import PARTS
 from tests.benchmarks.rows import Table
 
-TABLES: dict[str, Table] = {table.name: table for table in (ARRAY, FILE, READ, *PARTS)}
+TABLES: dict[str, Table] = {table.name: table for table in (ARRAY, FILE, READ, ONE_DISTANCE, ALL_DISTANCES, *PARTS)}
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -45,19 +46,19 @@ def run_here(job: Job) -> timing.Timed:
     """Run a row in this process.
 
     Raises:
-        AssertionError: the row's counts, boxes or centroids are not ours.
+        AssertionError: the row's counts, boxes, centroids or distances are not ours.
     """
     table = TABLES[job.table]
     row = table.row(job.row)
-    row.prepare(_input(table, job.warm_up))()
-    source = _input(table, job.source)
+    row.prepare(_input(job.warm_up))()
+    source = _input(job.source)
     call = row.prepare(source)
     wall, cpu, answer, extra = timing.watched(call)
     _compare(table, row.title, answer, source)
     references = {}
     for name in table.references:
         if name != row.name:
-            table.row(name).prepare(_input(table, job.warm_up))()
+            table.row(name).prepare(_input(job.warm_up))()
             references[name] = table.row(name).prepare(source)
             references[name]()
     repeats = job.repeats if row.repeats is None else min(row.repeats, job.repeats)
@@ -68,15 +69,18 @@ def run_here(job: Job) -> timing.Timed:
     return timed
 
 
-def _input(table: Table, path: str) -> Any:
-    return np.load(path) if table is ARRAY else Path(path)
+def _input(path: str) -> Any:
+    return np.load(path) if path.endswith(".npy") else Path(path)
 
 
 def _compare(table: Table, who: str, answer: Any, source: Any) -> None:
-    if table.oracle is None or not isinstance(answer, Facts):  # a row that measures nothing
+    if table.oracle is None or not isinstance(answer, Facts | Distances):  # a row that measures nothing
         return
     oracle = table.row(table.oracle).prepare(source)()
-    require_equal(oracle.sorted(), answer, who)
+    if isinstance(answer, Distances):
+        answer.require_near(oracle, who)
+    else:
+        require_equal(oracle.sorted(), answer, who)
 
 
 def run_apart(job: Job) -> timing.Timed:

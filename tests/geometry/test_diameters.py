@@ -188,7 +188,7 @@ PUBLISHED = {"breast1": 8.39979371027, "brain1": 53.5939777692}
 
 
 def pyradiomics_case(name, data_folder, run_set):
-    image = sitk.ReadImage(data_folder / "pyradiomics_label" / f"{name}_label.nrrd")
+    image = sitk.ReadImage(data_folder / "radiomics_reference" / f"{name}_label.nrrd")
     mask = (sitk.GetArrayFromImage(image) == 1).transpose(2, 1, 0)
     affine = np.eye(4)
     affine[:3, :3] = np.reshape(image.GetDirection(), (3, 3)) * image.GetSpacing()

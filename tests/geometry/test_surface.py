@@ -1,4 +1,4 @@
-"""Surface voxels: those with a face neighbour outside on perpendicular axes, all that can be nearest on sheared ones."""
+"""Surface voxels: with a face neighbour outside on perpendicular axes, all that can be nearest on sheared ones."""
 
 from __future__ import annotations
 

@@ -299,6 +299,51 @@ def test_an_rtstruct_or_a_text_is_refused_by_name(tmp_path: Path) -> None:
     assert "label.txt" in str(caught.value)
 
 
+SEG_NRRD = """NRRD0004
+type: unsigned char
+dimension: 4
+space: left-posterior-superior
+sizes: 2 6 5 4
+space directions: none (2,0,0) (0,3,0) (0,0,4)
+kinds: list domain domain domain
+encoding: raw
+space origin: (0,0,0)
+Segment0_ID:=Segment_1
+Segment0_LabelValue:=1
+Segment0_Layer:=0
+Segment0_Name:={first}
+Segment1_ID:=Segment_2
+Segment1_LabelValue:=1
+Segment1_Layer:=1
+Segment1_Name:={second}
+
+"""
+
+
+def seg_nrrd(path: Path, *layers: np.ndarray, first: str = "liver", second: str = "tumour") -> Path:
+    voxels = np.stack(layers).astype(np.uint8)
+    path.write_bytes(SEG_NRRD.format(first=first, second=second).encode() + voxels.tobytes(order="F"))
+    return path
+
+
+@pytest.mark.parametrize("empty", [False, True])
+def test_br_082_layers_of_a_seg_nrrd(tmp_path: Path, empty: bool) -> None:
+    liver, tumour = np.zeros((6, 5, 4)), np.zeros((6, 5, 4))
+    liver[1:4, 1:4, 1:3] = 1
+    if not empty:
+        tumour[3:5, 3, 1:3] = 1
+    path = seg_nrrd(tmp_path / "case.seg.nrrd", liver, tumour)
+    found = sqa.measure(path, distances="all")
+    assert found.case_id == "case"
+    assert found.structures["liver"].voxel_count == 18
+    assert found.structures["tumour"].voxel_count == (0 if empty else 4)
+    assert ("absent" in found.structures["tumour"].status) == empty
+    assert [(one.a, one.b, one.voxels) for one in found.overlaps] == ([] if empty else [("liver", "tumour", 2)])
+    named = sqa.measure(path, label_map={4: "tumour", 9: "liver", 11: "spleen"})
+    assert named.structures["liver"].voxel_count == 18
+    assert named.structures["spleen"].status == ["not_segmented"]
+
+
 def test_cards_of_layers(run_measure: Run, tmp_path: Path) -> None:
     overlapping(tmp_path / "masks")
     run_measure(labels="masks", distances=[["liver", "tumour"]], cards=2)

@@ -1,4 +1,4 @@
-"""Hold `sqa.measure` against SimpleITK, and against stored reference values, on every NIfTI file of a directory.
+"""Hold `sqa.measure` against SimpleITK, and against stored reference values, on every volume file of a directory.
 
     python -m tests.truth.compare DIRECTORY [--reference reference.json] [--json out.json]
 
@@ -38,7 +38,8 @@ TOLERANCE = 1e-6
 REFERENCE_DIGITS = 1e-4
 """Stored reference values are rounded to four decimals."""
 
-SUFFIXES = (".nii", ".nii.gz", ".hdr")
+NIFTI_SUFFIXES = (".nii", ".nii.gz", ".hdr")
+SUFFIXES = (*NIFTI_SUFFIXES, ".nrrd", ".mha")
 
 
 @dataclass
@@ -65,6 +66,7 @@ class Row:
     volume_difference: float = 0.0
     centroid_difference_mm: float = 0.0
     reference_difference: float | None = None
+    surface_difference_mm: float | None = None
     problems: list[str] = field(default_factory=list)
 
     @property
@@ -72,13 +74,16 @@ class Row:
         return "DIFFERS" if self.problems else "refused" if self.against == "-" else "agrees"
 
 
-def compare_file(path: Path, name: str, reference: Mapping[str, Any] | None = None) -> Row:
+def compare_file(
+    path: Path, name: str, reference: Mapping[str, Any] | None = None, pairs: Sequence[Mapping[str, Any]] = ()
+) -> Row:
     """Measure one file and compare.
 
     Args:
         path: the file.
         name: what to call it in the table.
         reference: its structures in the stored reference, id (text) -> values.
+        pairs: pairs of its structures in the stored reference, with their smallest distance.
     """
     row = Row(file=name)
     try:
@@ -95,6 +100,8 @@ def compare_file(path: Path, name: str, reference: Mapping[str, Any] | None = No
     _compare_facts(row, measurement, found, facts)
     if reference is not None:
         _compare_reference(row, measurement, found, reference)
+    if pairs:
+        _compare_pairs(row, path, pairs)
     return row
 
 
@@ -129,7 +136,7 @@ def _second_opinion(
     if measurement.geometry.orientation is None:
         why.append("no form code: positions not compared")
     image = None
-    if not any("SimpleITK" in reason for reason in why):
+    if not any("SimpleITK" in reason for reason in why) or not path.name.lower().endswith(NIFTI_SUFFIXES):
         try:
             image = sitk.ReadImage(str(path))
         except RuntimeError as error:
@@ -280,20 +287,44 @@ def _compare_reference(
             )
 
 
+def _compare_pairs(row: Row, path: Path, pairs: Sequence[Mapping[str, Any]]) -> None:
+    names = [tuple(f"label_{label}" for label in pair["labels"]) for pair in pairs]
+    found = sqa.measure(path, distances=names, distance_kind="surface").pairs
+    row.surface_difference_mm = 0.0
+    for pair, expected in zip(found, pairs, strict=True):
+        shift = abs((pair.distance_mm or math.nan) - expected["min_voxel_centre_distance_mm"])
+        row.surface_difference_mm = max(row.surface_difference_mm, shift)
+        if not shift <= REFERENCE_DIGITS:
+            row.problems.append(f"{pair.a} to {pair.b}: surface distance {shift:.2g} mm off the reference")
+
+
 def compare_directory(directory: Path, reference: Mapping[str, Any] | None = None) -> list[Row]:
-    """Compare every NIfTI file below a directory, in the order of their names."""
-    stored = (reference or {}).get("labels", {})
+    """Compare every volume file below a directory, in the order of their names."""
+    stored, pairs = ((reference or {}).get(key, {}) for key in ("labels", "pairs"))
     files = sorted(path for path in directory.rglob("*") if path.name.lower().endswith(SUFFIXES))
     rows = []
     for path in files:
         name = path.relative_to(directory).as_posix()
-        rows.append(compare_file(path, name, stored[name]["structures"] if name in stored else None))
+        known = stored[name]["structures"] if name in stored else None
+        rows.append(compare_file(path, name, known, pairs.get(name, ())))
     return rows
 
 
 def table(rows: Sequence[Row]) -> str:
     """The rows as text, with the largest differences of each file."""
-    titles = ("file", "n", "against", "count", "box", "volume (rel)", "centroid mm", "reference mm", "", "reason")
+    titles = (
+        "file",
+        "n",
+        "against",
+        "count",
+        "box",
+        "volume (rel)",
+        "centroid mm",
+        "reference mm",
+        "surface mm",
+        "",
+        "reason",
+    )
     cells = [
         (
             row.file,
@@ -303,7 +334,10 @@ def table(rows: Sequence[Row]) -> str:
             str(row.box_difference),
             f"{row.volume_difference:.1e}",
             f"{row.centroid_difference_mm:.1e}",
-            "-" if row.reference_difference is None else f"{row.reference_difference:.1e}",
+            *(
+                "-" if value is None else f"{value:.1e}"
+                for value in (row.reference_difference, row.surface_difference_mm)
+            ),
             row.verdict,
             row.reason,
         )
@@ -322,7 +356,7 @@ def table(rows: Sequence[Row]) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Compare, print, and say by the exit code whether everything agrees."""
-    parser = argparse.ArgumentParser(description="Compare sqa.measure with SimpleITK on a directory of NIfTI files.")
+    parser = argparse.ArgumentParser(description="Compare sqa.measure with SimpleITK on a directory of volume files.")
     parser.add_argument("directory", type=Path)
     parser.add_argument("--reference", type=Path, help="stored reference values, by path relative to the directory")
     parser.add_argument("--json", type=Path, help="also write the rows here")
@@ -332,7 +366,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     reference = json.loads(options.reference.read_text(encoding="utf-8")) if options.reference else None
     rows = compare_directory(options.directory, reference)
     if not rows:
-        parser.error(f"no NIfTI file in {options.directory}")
+        parser.error(f"no volume file in {options.directory}")
     print(table(rows))
     if options.json:
         content = [{**asdict(row), "verdict": row.verdict} for row in rows]

@@ -42,16 +42,17 @@ def test_every_file_agrees(compare, data_folder, tmp_path, capsys):
     printed = capsys.readouterr().out
     assert code == 0, printed
     rows = {row["file"]: row for row in json.loads(out.read_text(encoding="utf-8"))}
-    assert len(rows) == 30
+    assert len(rows) == 37
     refused = {name: row["reason"].split(":")[0] for name, row in rows.items() if row["verdict"] == "refused"}
     assert refused == REFUSED
     assert {name for name, row in rows.items() if row["against"] == "numpy"} == set(BY_NUMPY)
     for name, word in BY_NUMPY.items():
         assert word in rows[name]["reason"]
-    assert sum(row["reference_difference"] is not None for row in rows.values()) == 23
+    assert sum(row["reference_difference"] is not None for row in rows.values()) == 30
+    assert sum(row["surface_difference_mm"] is not None for row in rows.values()) == 3
     for row in rows.values():
         assert row["count_difference"] == row["box_difference"] == 0
-    assert "26 agrees, 4 refused, 0 DIFFERS" in printed
+    assert "33 agrees, 4 refused, 0 DIFFERS" in printed
 
 
 def test_a_difference_is_told(compare, data_folder, tmp_path, capsys):

@@ -63,6 +63,15 @@ def test_br_078_labelmap_numbers_have_gaps_and_background_is_no_structure(write_
     assert [int((label == number).sum()) for number in (0, 2, 7)] == [5 * 5 * 5 - 13 - 6, 13, 6]
 
 
+def test_a_labelmap_may_have_another_background(write_seg, apart_masks, load):
+    def edit(seg):
+        seg.PixelPaddingValue = 7
+
+    label = load(write_seg(apart_masks, kind="LABELMAP", names={2: "liver"}, omit_empty=False, edit=edit))
+    assert read_segments_meta(label.meta) == {1: "Background", 2: "liver"}
+    assert [int((label == number).sum()) for number in (0, 1, 2)] == [6, 6 * 5 * 5 - 13 - 6, 13]
+
+
 def test_br_080_spacing_and_order_come_from_positions(write_seg, base_masks, case):
     """Thickness 1, positions 4 apart, frames in any order."""
     plain_label, plain = measured(write_seg(base_masks), {1: "a", 2: "b"})
