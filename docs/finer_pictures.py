@@ -127,7 +127,7 @@ def axial_diameter() -> Figure:
     at = int(found["diameter_slice"][0])
     view, shown = (extract_slice(volume, "axial", at, phantom.spacing_mm) for volume in (image, tumour))
     _show(left, view)
-    _edges(left, shown.pixels, view.pixel_size_mm, FILL)
+    _edges(left, shown.pixels.astype(bool), view.pixel_size_mm, FILL)
     ends = view.to_mm(found["diameter_points_ras_mm"][0].numpy() @ to_index[:3, :3].T + to_index[:3, 3])
     x, y = ends.mean(axis=(0, 1))
     words = (("longest", BRIGHT, -36), ("perpendicular", BRIGHT_B, 37))
@@ -214,5 +214,5 @@ def _edges(axes: Axes, mask: Mask, pixel_size_mm: tuple[float, float], colour: s
 
 def _line(axes: Axes, ends: Any, colour: str, style: str, marker: str | None = "o") -> None:
     """A measured line with its two ends."""
-    look = {"color": colour, "linestyle": style, "linewidth": 2.0, "zorder": 7}
+    look: dict[str, Any] = {"color": colour, "linestyle": style, "linewidth": 2.0, "zorder": 7}
     axes.plot(*np.asarray(ends).T[:2], marker=marker, markersize=5, markeredgecolor=PAPER, markeredgewidth=0.6, **look)
