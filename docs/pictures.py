@@ -44,6 +44,7 @@ from drawing import (
     window,
     write,
 )
+from finer_pictures import axial_diameter, surface_distance
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Ellipse, FancyBboxPatch, Rectangle
@@ -390,6 +391,8 @@ PICTURES: dict[Callable[[], Figure | Image.Image], int] = {
     volume_band: 64,
     oblique_and_sheared: 64,
     centres: 64,
+    surface_distance: 128,
+    axial_diameter: 128,
     truncation: 64,
     radiological: 128,
     presence: 64,

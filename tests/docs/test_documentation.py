@@ -23,11 +23,11 @@ import torch
 from monai.data import MetaTensor
 
 import monai_spatialqa as sqa
-from monai_spatialqa import transforms
+from monai_spatialqa import readers, transforms
 from monai_spatialqa.anatomy import TUMOUR_KINDS, load_label_map, shipped_label_maps
 from monai_spatialqa.measurement import MeasureSettings
 from monai_spatialqa.measurement.tables import DISTANCE_COLUMNS, STRUCTURE_COLUMNS
-from monai_spatialqa.records import Box, Geometry, Measurement, Pair, Status, Structure
+from monai_spatialqa.records import AxialDiameter, Box, Components, Geometry, Measurement, Pair, Status, Structure
 from monai_spatialqa.records.schema import outdated_schemas
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -162,6 +162,8 @@ def test_record_tables_are_the_models():
     assert names_in(MEASURE, "field") == list(Measurement.model_fields)
     boxed = {f"box.{name}" for name in Box.model_fields}
     assert set(names_in(MEASURE, "of a structure")) == set(Structure.model_fields) - {"box"} | boxed
+    assert set(names_in(MEASURE, "of components")) == set(Components.model_fields)
+    assert set(names_in(MEASURE, "of an axial diameter")) == set(AxialDiameter.model_fields)
     assert set(names_in(MEASURE, "of a pair")) == set(Pair.model_fields)
     assert set(names_in(MEASURE, "of geometry")) == set(Geometry.model_fields)
 
@@ -205,6 +207,10 @@ def test_transforms_table_lists_all():
     assert documented == {name for name in transforms.__all__ if name.endswith("d") and name[:-1] in transforms.__all__}
 
 
+def test_readers_table_lists_all():
+    assert set(names_in(TRANSFORMS, "reader")) == set(readers.__all__)
+
+
 def test_results_table_is_what_the_transforms_write():
     label = MetaTensor(
         torch.ones((1, 4, 4, 4), dtype=torch.uint8), affine=torch.eye(4), meta={"original_affine": torch.eye(4)}
@@ -215,6 +221,9 @@ def test_results_table_is_what_the_transforms_write():
         "box": transforms.MeasureBoundingBox(structures),
         "distance": transforms.MeasureDistance(structures, [("one", "two"), ("one", "three")]),
         "direction": transforms.MeasureDirection(structures, [("one", "two"), ("one", "three")], midline=["one"]),
+        "components": transforms.MeasureComponents(structures, listed=4),
+        "contact": transforms.MeasureContact(structures, [("one", "two"), ("one", "three")]),
+        "diameter": transforms.MeasureDiameter(structures, of="one"),
     }
     found = {
         (name, kind): ("x".join(map(str, value.shape)), str(value.dtype).removeprefix("torch."))
@@ -223,7 +232,7 @@ def test_results_table_is_what_the_transforms_write():
     }
     shown = {}
     for name, shape, dtype, kind, *_ in table(TRANSFORMS, "name"):
-        lengths = shape.strip("()").replace("N", "3").replace("P", "2").split(",")
+        lengths = shape.strip("()").replace("N", "3").replace("P", "2").replace("K", "4").split(",")
         shown[name, kind.split(",")[0]] = ("x".join(length.strip() for length in lengths if length), dtype)
     assert shown == found
 
@@ -263,7 +272,7 @@ def test_schemas_are_up_to_date():
 def test_pictures_are_those_that_the_script_draws(monkeypatch):
     monkeypatch.syspath_prepend(str(DOCS))
     drawn = {draw.__name__ for draw in importlib.import_module("pictures").PICTURES}
-    for name in ("pictures", "drawing"):
+    for name in ("pictures", "finer_pictures", "drawing"):
         sys.modules.pop(name, None)
     shown = {Path(target).stem for page in PAGES for target in _LINK.findall(prose(page)) if target.endswith(".png")}
     there = sorted((DOCS / "images").iterdir())
