@@ -13,6 +13,9 @@ from monai_spatialqa.anatomy.derived import DerivedStructure
 from monai_spatialqa.anatomy.structure import StructureInfo, TumourKind, fallback_name
 from monai_spatialqa.errors import LabelMapError
 
+TUMOUR_GROUP = "tumours"
+"""The group of structures that are tumours of any kind."""
+
 
 @dataclass(frozen=True, repr=False)
 class LabelMap:
@@ -73,8 +76,9 @@ class LabelMap:
 
     @property
     def tumour_rows(self) -> tuple[int, ...]:
-        """Positions in :attr:`row_names` of everything that is a tumour, or a part of one."""
+        """Positions in :attr:`row_names` of everything that is a tumour or a part of one: by kind, or by its group."""
         tumours = {name for names in self.tumours.values() for name in names}
+        tumours.update(dict(self.groups).get(TUMOUR_GROUP, ()))
         return tuple(row for row, name in enumerate(self.row_names) if name in tumours)
 
     @property

@@ -1,8 +1,8 @@
-"""``sqa.measure``: one file in, one record out."""
+"""``sqa.measure``: one label map in, one record out."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -16,7 +16,7 @@ from monai_spatialqa.records import Case, DistanceKind, Measurement
 
 
 def measure(
-    label: str | Path,
+    label: str | Path | Sequence[str | Path],
     image: str | Path | None = None,
     *,
     label_map: str | Path | Mapping[int, str] | LabelMap | None = None,
@@ -30,21 +30,23 @@ def measure(
     fov_margin_voxels: int = 0,
     strict: bool = False,
 ) -> Measurement:
-    """Measure every structure of a NIfTI label map: volume, box, centroid and, for chosen pairs, distance.
+    """Measure every structure of a label map: volume, box, centroid and, for chosen pairs, distance.
 
-    The file is read once, block by block; the volume is never held in memory. Measured is the native grid; boxes are
-    given in the RAS grid it becomes by permuting and flipping axes.
+    NIfTI files and folders of NIfTI masks are read once, block by block, and never held in memory; other formats are
+    loaded. Measured is the native grid; boxes are given in the RAS grid it becomes by permuting and flipping axes.
 
     Args:
-        label: ``.nii`` or ``.nii.gz`` with integer ids (or one-hot channels).
-        image: the scan it was drawn on; only its header is read, to check that both cover the same place.
+        label: NIfTI, NRRD, seg.nrrd, MetaImage or DICOM SEG with integer ids (or one-hot channels), a folder with one
+            mask per structure, or a list of such masks.
+        image: the scan it was drawn on, a file or the folder of a DICOM series; only its headers are read, to check that
+            both cover the same place. A DICOM SEG gets its grid.
         label_map: names of the ids: a shipped name such as ``"totalsegmentator_v2"``, a YAML or JSON file, a mapping
             id -> name; None names every id found ``label_<id>``.
         distances: ``"all"``, ``{"among": [names or groups]}``, or a list of name pairs.
         distance_kind: ``"box_center"`` (the SpatialMed paper, arXiv 2603.13800), ``"centroid"`` or ``"surface"``.
         detail: ``"full"`` also measures components, axial diameters of tumours and, for the pairs, surface distance,
             contact and containment.
-        case_id: id in the record; default: the file's name without its suffix.
+        case_id: id in the record; default: the file's name without its suffix, or the name of the folder.
         ignore: values that are no structure besides 0, e.g. ``[-1]``.
         segmented: names that were looked for; the others are not_segmented instead of absent. Default: all.
         form: take this NIfTI form where the header contradicts itself, instead of refusing.
@@ -64,10 +66,13 @@ def measure(
         ...                 distances=[("liver", "spleen")])  # doctest: +SKIP
         >>> m.structures["liver"].volume_ml, m.pairs[0].distance_mm  # doctest: +SKIP
     """
-    for key, path in (("label", label), ("image", image)):
-        given = isinstance(path, (str, Path)) and str(path) not in ("", ".")
-        if not (given or (key == "image" and image is None)):
-            raise SettingsError(f"{key} is not a path", key=key, found=repr(path)[:80], expected="path of a NIfTI file")
+    labels = [label] if isinstance(label, (str, Path)) else list(label) if isinstance(label, (list, tuple)) else []
+    for key, paths in (("label", labels), ("image", [] if image is None else [image])):
+        if not all(isinstance(path, (str, Path)) and str(path) not in ("", ".") for path in paths) or (
+            key == "label" and not paths
+        ):
+            found = label if key == "label" else image
+            raise SettingsError(f"{key} is not a path", key=key, found=repr(found)[:80], expected="path of a scan")
     named = None if label_map is None else load_label_map(label_map)
     options = MeasureOptions(
         label_map=named,
@@ -81,8 +86,12 @@ def measure(
         strict=strict,
     )
     case = Case(
-        case_id=str(case_id) if case_id is not None and str(case_id) else stem_of(label),
-        label=readable(str(label)),
+        case_id=str(case_id) if case_id is not None and str(case_id) else _default_id(labels),
+        label=readable(str(label)) if isinstance(label, (str, Path)) else [readable(str(path)) for path in labels],
         image=None if image is None else readable(str(image)),
     )
     return measure_case(CaseFiles(case, Path.cwd()), options)
+
+
+def _default_id(labels: Sequence[str | Path]) -> str:
+    return stem_of(labels[0]) if len(labels) == 1 else Path(labels[0]).absolute().parent.name

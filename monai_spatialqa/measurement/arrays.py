@@ -218,7 +218,7 @@ def record_of(
             next_step="give every measuring transform the same structures as label_map",
         )
     fields = {name: value.cpu().numpy() for name, value in measured.items()}
-    others = _ids(checked, (*label_map.ids, *options.ignore))
+    others = sorted({*_ids(checked, (*label_map.ids, *options.ignore)), *(checked.segments or {})} - set(label_map.ids))
     unknown: list[int] = []
     names = _rows(label_map)
     if others:

@@ -17,7 +17,8 @@ def declared_structures(
 ) -> tuple[dict[str, int | None], list[int]]:
     """Structure name -> id in the order of the record, and which of the ids the label map does not have.
 
-    The rows of the label map come first (unions of others have no id), then what it does not have.
+    The rows of the label map come first (unions of others have no id), then what it does not have: ids with voxels, and
+    structures that the file names without a voxel.
 
     Args:
         found: ids with voxels.
@@ -32,11 +33,11 @@ def declared_structures(
         return {named.get(label, fallback_name(label)): label for label in sorted({*found, *named})}, []
     label_map = options.label_map
     own = dict(zip(label_map.names, label_map.ids, strict=True))
-    unknown = sorted(set(found) - set(label_map.ids))
+    unknown = sorted({*found, *named} - set(label_map.ids))
     there = set(found)
     check_presence(
         [name for name, label in own.items() if label in there],
-        unknown,
+        [label for label in unknown if label in there],
         label_map=label_map.name,
         segmented=options.segmented,
         strict=options.strict,

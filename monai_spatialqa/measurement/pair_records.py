@@ -68,8 +68,8 @@ def _contact(fields: Mapping[str, Any]) -> list[dict[str, Any]]:
         {
             "contact_faces": faces,
             "contact_mm2": area,
-            "share_of_a_in_b": shares[0],
-            "share_of_b_in_a": shares[1],
+            "share_of_a_in_hull_of_b": shares[0],
+            "share_of_b_in_hull_of_a": shares[1],
         }
         if faces >= 0
         else {}

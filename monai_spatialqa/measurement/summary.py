@@ -125,7 +125,9 @@ def summary_lines(summary: MeasureSummary, output: Path, cards: Sequence[Path]) 
         lines.append("whole: does not reach the border of the field of view; the median is over these.")
     if summary.unknown_labels:
         told = ", ".join(f"{label} ({count} cases)" for label, count in summary.unknown_labels.items())
-        lines.append(f"ids outside the label map, measured as label_<id>: {told}")
+        lines.append(
+            f"ids outside the label map, measured under the names the files give them or as label_<id>: {told}"
+        )
     for code, cases in summary.errors.items():
         more = f" and {len(cases) - _CASES_SHOWN} more" if len(cases) > _CASES_SHOWN else ""
         lines.append(f"failed, {code}: {', '.join(cases[:_CASES_SHOWN])}{more}")

@@ -30,8 +30,23 @@ STRUCTURE_COLUMNS = (
     "centroid_s_mm",
     "centroid_inside",
     "truncated_faces",
+    "component_count",
+    "largest_component_ml",
+    "axial_diameter_mm",
+    "axial_diameter_perpendicular_mm",
 )
-DISTANCE_COLUMNS = ("case_id", "a", "b", "kind", "distance_mm", "status")
+DISTANCE_COLUMNS = (
+    "case_id",
+    "a",
+    "b",
+    "kind",
+    "distance_mm",
+    "status",
+    "overlap_voxels",
+    "contact_mm2",
+    "share_of_a_in_hull_of_b",
+    "share_of_b_in_hull_of_a",
+)
 
 
 def write_structure_table(path: Path, records: Iterable[Measurement]) -> None:
@@ -46,6 +61,7 @@ def write_distance_table(path: Path, records: Iterable[Measurement]) -> None:
     """One row per case and pair."""
     rows = [
         [record.case_id, pair.a, pair.b, pair.kind, pair.distance_mm, " ".join(pair.status)]
+        + [pair.overlap_voxels, pair.contact_mm2, pair.share_of_a_in_hull_of_b, pair.share_of_b_in_hull_of_a]
         for record in records
         for pair in record.pairs
     ]
@@ -71,6 +87,10 @@ def _structure_row(record: Measurement, name: str, structure: Structure) -> list
         *(structure.centroid_ras_mm or none),
         None if structure.centroid_inside is None else str(structure.centroid_inside).lower(),
         " ".join(structure.truncated_faces),
+        None if structure.components is None else structure.components.count,
+        None if structure.components is None else structure.components.volumes_ml[0],
+        None if structure.axial_diameter is None else structure.axial_diameter.longest_mm,
+        None if structure.axial_diameter is None else structure.axial_diameter.perpendicular_mm,
     ]
 
 

@@ -82,10 +82,12 @@ class Pair(RecordPart):
     overlap_voxels: int | None = Field(default=None, description="voxels that belong to both")
     contact_faces: int | None = Field(default=None, description="voxel faces that both share, when asked for")
     contact_mm2: float | None = Field(default=None, description="area of these faces")
-    share_of_a_in_b: float | None = Field(
-        default=None, description="share of a's voxels inside the convex hull of b, when asked for; 0 to 1"
+    share_of_a_in_hull_of_b: float | None = Field(
+        default=None,
+        description="share of a's voxels inside the convex hull of b, 0 to 1, when asked for; a hull also holds what the "
+        "structure wraps around",
     )
-    share_of_b_in_a: float | None = Field(default=None, description="the other way round")
+    share_of_b_in_hull_of_a: float | None = Field(default=None, description="the other way round")
     status: list[str]
 
 

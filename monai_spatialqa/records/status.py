@@ -29,7 +29,7 @@ class Status(IntFlag):
     NAME_CONFLICT = 64
     """A left or right name contradicts the position of its partner."""
     MANY_COMPONENTS = 128
-    """More connected components than the structure should have."""
+    """More than one connected component, where components were counted."""
     UNVERIFIED = 256
     """The raw header could not be checked."""
     TOUCHING = 512

@@ -84,6 +84,12 @@ def _extra(table: str, row: str, per: float) -> Callable[[Results], float]:
     return share
 
 
+def _folder(results: Results) -> float:
+    """Extra memory of a folder of masks over that of the label map it could be: the worse of record and layers."""
+    extras = [results.timed("folder", row, "S-117-uint8").extra_bytes for row in ("folder", "folder-reader")]
+    return math.nan if None in extras else max(extra for extra in extras if extra is not None) / S_BYTES
+
+
 def _two_processes(results: Results) -> float:
     rates = {rate["way"]: rate["cases_per_second"] for rate in results.other["throughput"]}
     two, one = rates[TWO_PROCESSES], rates[SERIAL]
@@ -99,6 +105,7 @@ def _distances(row: str) -> Callable[[Results], float]:
 
 
 M_BYTES = 512 * 512 * 400
+S_BYTES = 256**3
 
 GOALS = (
     Goal("array: measure / read once", False, 8, 3, _over("array", "ours", "read")),
@@ -118,6 +125,7 @@ GOALS = (
     Goal("file: MONAI load + orient + space / ours", True, 40, 75, _over("file", "monai-chain", "measure")),
     Goal("file: extra memory / array", False, 0.25, None, _extra("file", "measure", M_BYTES)),
     Goal("file: extra memory", False, 16, None, _extra("file", "measure", MEBIBYTE), "MiB"),
+    Goal("folder of 117 masks: extra memory / label map (S)", False, 4, None, _folder),
     Goal("file to array: nibabel / ours, labels", True, 1.9, None, _over("read", "nibabel", "reader")),
     Goal("file to array: nibabel / ours, CT", True, 1.5, None, _over("read", "nibabel", "reader", "M-ct")),
     Goal("cases per second: 2 processes / serial", True, 1.6, None, _two_processes),

@@ -17,10 +17,13 @@ from tests.benchmarks.array_rows import ARRAY
 from tests.benchmarks.distance_rows import ALL_DISTANCES, ONE_DISTANCE, Distances
 from tests.benchmarks.facts import Facts, require_equal
 from tests.benchmarks.file_rows import FILE, READ
+from tests.benchmarks.folder_rows import FOLDER
 from tests.benchmarks.part_rows import PARTS
 from tests.benchmarks.rows import Table
 
-TABLES: dict[str, Table] = {table.name: table for table in (ARRAY, FILE, READ, ONE_DISTANCE, ALL_DISTANCES, *PARTS)}
+TABLES: dict[str, Table] = {
+    table.name: table for table in (ARRAY, FILE, READ, ONE_DISTANCE, ALL_DISTANCES, *PARTS, FOLDER)
+}
 ROOT = Path(__file__).resolve().parents[2]
 
 

@@ -128,9 +128,9 @@ def test_surface_distance_contact_and_containment(write_nifti: Any, map_file: Pa
     area = [12.0, 12.0, 8.0, 8.0, 6.0, 6.0]
     assert near.contact_faces == sum(faces)
     assert near.contact_mm2 == pytest.approx(np.dot(faces, area))
-    assert near.share_of_b_in_a == 1.0
-    assert near.share_of_a_in_b is not None
-    assert near.share_of_a_in_b < 0.2
+    assert near.share_of_b_in_hull_of_a == 1.0
+    assert near.share_of_a_in_hull_of_b is not None
+    assert near.share_of_a_in_hull_of_b < 0.2
     ends = np.array(far.points_ras_mm)
     assert np.linalg.norm(ends[0] - ends[1]) == pytest.approx(far.distance_mm)
 
