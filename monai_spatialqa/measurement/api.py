@@ -38,8 +38,8 @@ def measure(
     Args:
         label: NIfTI, NRRD, seg.nrrd, MetaImage or DICOM SEG with integer ids (or one-hot channels), a folder with one
             mask per structure, or a list of such masks.
-        image: the scan it was drawn on, a file or the folder of a DICOM series; only its headers are read, to check that
-            both cover the same place. A DICOM SEG gets its grid.
+        image: the scan it was drawn on, a file or the folder of a DICOM series; only its headers are read, to check
+            that both cover the same place. A DICOM SEG gets its grid.
         label_map: names of the ids: a shipped name such as ``"totalsegmentator_v2"``, a YAML or JSON file, a mapping
             id -> name; None names every id found ``label_<id>``.
         distances: ``"all"``, ``{"among": [names or groups]}``, or a list of name pairs.

@@ -218,10 +218,10 @@ def record_of(
             next_step="give every measuring transform the same structures as label_map",
         )
     fields = {name: value.cpu().numpy() for name, value in measured.items()}
-    others = sorted({*_ids(checked, (*label_map.ids, *options.ignore)), *(checked.segments or {})} - set(label_map.ids))
+    others = _ids(checked, (*label_map.ids, *options.ignore))
     unknown: list[int] = []
     names = _rows(label_map)
-    if others:
+    if others or set(checked.segments or ()) - set(label_map.ids):
         try:
             names, unknown = declared_structures(others, options, checked.segments)
         except SpatialQAError as error:

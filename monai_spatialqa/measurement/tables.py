@@ -60,8 +60,18 @@ def write_structure_table(path: Path, records: Iterable[Measurement]) -> None:
 def write_distance_table(path: Path, records: Iterable[Measurement]) -> None:
     """One row per case and pair."""
     rows = [
-        [record.case_id, pair.a, pair.b, pair.kind, pair.distance_mm, " ".join(pair.status)]
-        + [pair.overlap_voxels, pair.contact_mm2, pair.share_of_a_in_hull_of_b, pair.share_of_b_in_hull_of_a]
+        [
+            record.case_id,
+            pair.a,
+            pair.b,
+            pair.kind,
+            pair.distance_mm,
+            " ".join(pair.status),
+            pair.overlap_voxels,
+            pair.contact_mm2,
+            pair.share_of_a_in_hull_of_b,
+            pair.share_of_b_in_hull_of_a,
+        ]
         for record in records
         for pair in record.pairs
     ]

@@ -84,8 +84,8 @@ class Pair(RecordPart):
     contact_mm2: float | None = Field(default=None, description="area of these faces")
     share_of_a_in_hull_of_b: float | None = Field(
         default=None,
-        description="share of a's voxels inside the convex hull of b, 0 to 1, when asked for; a hull also holds what the "
-        "structure wraps around",
+        description="share of a's voxels inside the convex hull of b, 0 to 1, when asked for; a hull also holds what "
+        "the structure wraps around",
     )
     share_of_b_in_hull_of_a: float | None = Field(default=None, description="the other way round")
     status: list[str]

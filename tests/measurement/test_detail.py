@@ -196,3 +196,9 @@ def test_records_are_strict_json(write_nifti: Any, map_file: Path) -> None:
     line = record.to_json_line()
     assert "NaN" not in line
     assert Measurement.from_json_line(line) == record
+
+
+def test_tumours_of_any_kind_have_a_diameter(write_nifti: Any) -> None:
+    path = write_nifti("seg.nii.gz", (scene() == 1).astype(np.uint8))
+    tumour = sqa.measure(path, label_map="msd_task06", detail="full").structures["lung_tumour"]
+    assert tumour.axial_diameter is not None

@@ -256,6 +256,21 @@ def test_names_that_the_label_map_lacks_are_kept(tmp_path: Path) -> None:
         sqa.measure(folder, label_map={7: "liver"}, strict=True)
 
 
+@pytest.mark.parametrize("path", ["stream", "transforms"])
+def test_an_empty_mask_that_the_label_map_lacks_is_absent(run_measure: Run, tmp_path: Path, path: str) -> None:
+    write_masks(tmp_path / "masks", liver=np.ones((3, 3, 3)), cyst=np.zeros((3, 3, 3)))
+    (row,) = run_measure(labels="masks", label_map={7: "liver"}, strict=True, path=path)
+    assert row["structures"]["cyst"]["status"] == ["absent"]
+    assert row["structures"]["cyst"]["label"] == 8
+
+
+def test_masks_may_be_listed_in_python(tmp_path: Path) -> None:
+    folder = overlapping(tmp_path / "masks")
+    listed, whole = sqa.measure([*map(str, sorted(folder.iterdir()))]), sqa.measure(folder)
+    assert listed.structures == whole.structures
+    assert (listed.case_id, listed.overlaps) == (whole.case_id, whole.overlaps)
+
+
 def test_a_datalist_may_name_the_masks_one_by_one(run_measure: Run, tmp_path: Path) -> None:
     folder = overlapping(tmp_path / "masks")
     files = [f"masks/{path.name}" for path in sorted(folder.iterdir())]

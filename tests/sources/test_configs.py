@@ -63,6 +63,20 @@ def test_a_year_that_the_voxels_contradict_fails_the_case(download: Any, measure
         measured("brats2023")
 
 
+def test_masks_are_measured_as_they_were_downloaded(download: Any, measured: Callable[..., Any]) -> None:
+    data = download("totalsegmentator_v2")
+    data.voxels = (data.voxels == data.voxels.max()).astype(data.voxels.dtype)
+    for case in ("s0000", "s0001"):
+        data.image(f"{case}/ct.nii.gz")
+        data.label(f"{case}/segmentations/spleen.nii.gz", f"{case}/segmentations/liver.nii.gz")
+    records = measured("totalsegmentator_v2")
+    assert [record["case_id"] for record in records] == ["s0000", "s0001"]
+    for record in records:
+        assert record["structures"]["spleen"]["voxel_count"] > 0
+        assert record["structures"]["aorta"]["status"] == ["not_segmented"]
+        assert record["source"]["path"].endswith("segmentations")
+
+
 def test_one_section_alone(download: Any, measured: Callable[..., Any]) -> None:
     data = download("amos22")
     data.label("labelsTr/amos_0001.nii.gz", "labelsVa/amos_0002.nii.gz")
