@@ -24,7 +24,7 @@ from monai_spatialqa.measurement.label_scan import overlaps_of
 from monai_spatialqa.measurement.options import MeasureOptions
 from monai_spatialqa.measurement.pair_records import pair_records
 from monai_spatialqa.measurement.records import CaseFacts, build_measurement, error_measurement
-from monai_spatialqa.readers.loaded import scan_meta
+from monai_spatialqa.readers.image_reader import scan_meta
 from monai_spatialqa.readers.scans import Scan, first_file, read_scan
 from monai_spatialqa.records import Measurement, Overlap, Source
 from monai_spatialqa.transforms.array import MeasureStructures
@@ -179,10 +179,8 @@ def _loaded(label: Scan, options: MeasureOptions, image: Path | None) -> MetaTen
     """
     scan = read_scan(label, form=options.form, label_map=options.label_map, reference=image)
     voxels = torch.from_numpy(scan.voxels)
-    layers = 1 if voxels.ndim == 3 else voxels.shape[3]
-    meta = scan_meta(scan.geometry, layers=layers, names=scan.names)
-    meta[ImageMetaKey.FILENAME_OR_OBJ] = str(first_file(label))
-    channels = voxels[None] if layers == 1 else voxels.movedim(-1, 0)
+    meta = scan_meta(scan) | {ImageMetaKey.FILENAME_OR_OBJ: str(first_file(label))}
+    channels = voxels[None] if voxels.ndim == 3 else voxels.movedim(-1, 0)
     return MetaTensor(channels, affine=torch.from_numpy(scan.geometry.affine), meta=meta)
 
 

@@ -3,33 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
 from monai.config import PathLike
-from monai.data import ImageReader
 from monai.utils import ensure_tuple
-from torch import Tensor
 
 from monai_spatialqa.anatomy import LabelMap, load_label_map
-from monai_spatialqa.errors import FileReadError, SpatialQAError
-from monai_spatialqa.readers.loaded import scan_meta
+from monai_spatialqa.readers.image_reader import RefusingReader
 from monai_spatialqa.readers.masks import is_mask
+from monai_spatialqa.readers.meta import LoadedScan
 from monai_spatialqa.readers.nifti_header import Form
-from monai_spatialqa.readers.scans import LoadedScan, read_mask_layers
+from monai_spatialqa.readers.scans import read_mask_layers
 
 
-@dataclass(frozen=True)
-class _Loaded:
-    """What ``read`` hands to ``get_data``: the layers, or the refusal that ``get_data`` has to raise."""
-
-    scan: LoadedScan | None = None
-    refusal: SpatialQAError | None = None
-
-
-class MaskFolderReader(ImageReader):
+class MaskFolderReader(RefusingReader):
     """Reads a folder (or a list) of mask files, one structure each, as few layers of ids.
 
     For ``LoadImage(reader=MaskFolderReader("totalsegmentator_v2"), dtype=None, ensure_channel_first=True)``, which
@@ -60,37 +48,7 @@ class MaskFolderReader(ImageReader):
         paths = [Path(str(name)) for name in ensure_tuple(filename)]
         return all(map(is_mask, paths)) or (len(paths) == 1 and paths[0].is_dir())
 
-    def read(self, data: Sequence[PathLike] | PathLike, **kwargs: Any) -> _Loaded:
-        """Read all masks; a refusal is kept for :meth:`get_data`."""
-        paths = [Path(str(name)) for name in ensure_tuple(data)]
-        try:
-            source = paths[0] if len(paths) == 1 and not is_mask(paths[0]) else paths
-            return _Loaded(read_mask_layers(source, form=self.form, label_map=self.label_map))
-        except SpatialQAError as error:
-            return _Loaded(refusal=error.with_context(file=paths[0]))
-        except MemoryError:
-            refusal = FileReadError(
-                "the masks do not fit into memory",
-                code="too_large",
-                file=paths[0],
-                found="out of memory",
-                expected="memory for every layer",
-                next_step="measure the folder with sqa.measure, which does not hold the voxels",
-            )
-            return _Loaded(refusal=refusal)
-
-    def get_data(self, img: _Loaded) -> tuple[Tensor, dict[str, Any]]:  # type: ignore[override]
-        """The layers and the meta data.
-
-        Returns:
-            (X, Y, Z), or (X, Y, Z, L) where structures share voxels; the smallest unsigned type that holds the ids.
-
-        Raises:
-            SpatialQAError: whatever made :meth:`read` refuse.
-        """
-        if img.refusal is not None:
-            raise img.refusal
-        assert img.scan is not None
-        voxels = img.scan.voxels
-        layers = 1 if voxels.ndim == 3 else voxels.shape[3]
-        return torch.from_numpy(voxels), scan_meta(img.scan.geometry, layers=layers, names=img.scan.names)
+    def load(self, paths: Sequence[Path]) -> LoadedScan:
+        """Read all masks: (X, Y, Z), or (X, Y, Z, L) where structures share voxels."""
+        source = paths[0] if len(paths) == 1 and not is_mask(paths[0]) else paths
+        return read_mask_layers(source, form=self.form, label_map=self.label_map)

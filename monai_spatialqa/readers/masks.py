@@ -21,6 +21,7 @@ from monai_spatialqa.readers.meta import ScanGeometry
 from monai_spatialqa.readers.nifti_header import Form
 from monai_spatialqa.readers.nifti_labels import label_block, label_dtype
 from monai_spatialqa.readers.nifti_stream import NiftiStream
+from monai_spatialqa.readers.nifti_volume import scan_geometry
 from monai_spatialqa.readers.segments import NamedSegment, assign_ids
 
 NIFTI_SUFFIXES = (".nii.gz", ".nii", ".hdr.gz", ".hdr")
@@ -143,7 +144,7 @@ def mask_geometry(path: Path, form: Form | None = None) -> ScanGeometry:
         return read_sitk_geometry(path)
     with NiftiStream(path, form=form) as stream:
         header = stream.geometry
-    return ScanGeometry(header.shape, header.affine, header.orientation_known, header.notes)
+    return scan_geometry(header)
 
 
 def read_masks(
@@ -177,7 +178,7 @@ def _read_mask(path: Path, form: Form | None, ahead: bool) -> tuple[ScanGeometry
             header = stream.geometry
             if header.channels > 1:
                 raise _not_one_mask(f"{header.channels} volumes")
-            geometry = ScanGeometry(header.shape, header.affine, header.orientation_known, header.notes)
+            geometry = scan_geometry(header)
             encoder = _encoder(header.shape, label_dtype(header))
             for block in stream.blocks(ahead=ahead):
                 encoder.feed(label_block(block, header))

@@ -19,6 +19,11 @@ NOTES_KEY = "spatialqa_notes"
 SEGMENTS_KEY = "spatialqa_segments"
 """JSON object id -> name of the structures that the file itself says were looked for; missing when it does not say."""
 
+KIND_KEY = "spatialqa_kind"
+"""``"image"`` for what can only be an image, never a label map: DICOM slices."""
+
+IMAGE = "image"
+
 VERIFIED, ORIENTATION_UNKNOWN, UNVERIFIED = "verified", "orientation_unknown", "unverified"
 
 
@@ -37,6 +42,23 @@ class ScanGeometry:
     affine: NDArray[np.float64]
     orientation_known: bool = True
     notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class LoadedScan:
+    """A scan in memory.
+
+    Attributes:
+        voxels: (X, Y, Z), or (X, Y, Z, L) with several layers or volumes; in the file's memory order.
+        geometry: its grid.
+        names: id -> name of the structures that the file says were looked for; None where it does not say.
+        image_only: whether it can only be an image.
+    """
+
+    voxels: NDArray[Any]
+    geometry: ScanGeometry
+    names: Mapping[int, str] | None = None
+    image_only: bool = False
 
 
 def geometry_meta(*, known: bool, notes: Sequence[str]) -> dict[str, str]:
@@ -64,3 +86,13 @@ def read_segments_meta(meta: Mapping[str, Any]) -> dict[int, str] | None:
     """Id -> name of the structures that the file named; None when it did not."""
     text = meta.get(SEGMENTS_KEY)
     return None if text is None else {int(number): name for number, name in json.loads(str(text)).items()}
+
+
+def kind_meta() -> dict[str, str]:
+    """The entry (a plain string) for what can only be an image."""
+    return {KIND_KEY: IMAGE}
+
+
+def is_image(meta: Mapping[str, Any]) -> bool:
+    """Whether meta data say that this can only be an image."""
+    return str(meta.get(KIND_KEY, "")) == IMAGE

@@ -3,37 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-import torch
 from monai.config import PathLike
-from monai.data import ImageReader
 from monai.utils import ensure_tuple
-from numpy.typing import NDArray
-from torch import Tensor
 
-from monai_spatialqa.errors import FileReadError, SpatialQAError
-from monai_spatialqa.readers.loaded import scan_meta
-from monai_spatialqa.readers.nifti_header import Form, NiftiGeometry
+from monai_spatialqa.readers.image_reader import RefusingReader, single
+from monai_spatialqa.readers.meta import LoadedScan
+from monai_spatialqa.readers.nifti_header import Form
 from monai_spatialqa.readers.nifti_stream import NiftiStream
-from monai_spatialqa.readers.nifti_volume import array_shape, scaled_values
+from monai_spatialqa.readers.nifti_volume import array_shape, scaled_values, scan_geometry
 
 SUFFIXES = (".nii", ".nii.gz", ".hdr", ".hdr.gz")
 
 
-@dataclass(frozen=True)
-class _Loaded:
-    """What ``read`` hands to ``get_data``: the voxels, or the refusal that ``get_data`` has to raise."""
-
-    path: Path
-    geometry: NiftiGeometry | None = None
-    values: NDArray | None = None
-    refusal: SpatialQAError | None = None
-
-
-class NiftiReader(ImageReader):
+class NiftiReader(RefusingReader):
     """Reads NIfTI-1 and NIfTI-2, plain, gzipped or as a header/image pair, for ``LoadImage(reader=NiftiReader())``.
 
     The array keeps the stored type and the file's memory order, so that ``LoadImage(dtype=None,
@@ -43,9 +27,6 @@ class NiftiReader(ImageReader):
 
     Values are stored * slope + inter where the header asks for scaling: of the smallest integer type when both are
     whole, float32 or float64 otherwise.
-
-    ``LoadImage`` swallows what a reader raises in ``read`` and falls back to another reader; so the refusal is raised
-    by ``get_data``.
 
     Args:
         form: take this form (``"sform"`` or ``"qform"``) where the header contradicts itself, instead of refusing.
@@ -65,48 +46,9 @@ class NiftiReader(ImageReader):
         """Whether every name ends like a NIfTI file."""
         return all(str(name).lower().endswith(SUFFIXES) for name in ensure_tuple(filename))
 
-    def read(self, data: Sequence[PathLike] | PathLike, **kwargs: Any) -> _Loaded:
-        """Read one file; a refusal is kept for :meth:`get_data`."""
-        names = ensure_tuple(data)
-        path = Path(str(names[0]))
-        if len(names) != 1:
-            refusal: SpatialQAError = FileReadError(
-                "one file is one volume",
-                file=path,
-                found=f"{len(names)} files",
-                expected="1 file",
-                next_step="load the files one by one",
-            )
-            return _Loaded(path, refusal=refusal)
-        try:
-            with NiftiStream(path, form=self.form) as stream:
-                return _Loaded(path, stream.geometry, stream.read_all())
-        except SpatialQAError as error:
-            return _Loaded(path, refusal=error.with_context(file=path))
-        except MemoryError:
-            refusal = FileReadError(
-                "the voxels do not fit into memory",
-                code="too_large",
-                file=path,
-                found="out of memory",
-                expected="memory for all voxels",
-                next_step="measure the file with sqa.measure, which does not hold them",
-            )
-            return _Loaded(path, refusal=refusal)
-
-    def get_data(self, img: _Loaded) -> tuple[Tensor, dict[str, Any]]:  # type: ignore[override]
-        """The voxels as a tensor in the file's memory order, and the meta data.
-
-        Returns:
-            (X, Y, Z) or, with several volumes, (X, Y, Z, C); stored type unless scaled.
-
-        Raises:
-            SpatialQAError: whatever made :meth:`read` refuse the file.
-        """
-        if img.refusal is not None:
-            raise img.refusal
-        geometry, values = img.geometry, img.values
-        assert geometry is not None
-        assert values is not None
-        array = scaled_values(values, geometry).reshape(array_shape(geometry), order="F")
-        return torch.from_numpy(array), scan_meta(geometry, layers=geometry.channels)
+    def load(self, paths: Sequence[Path]) -> LoadedScan:
+        """Read one file: (X, Y, Z) or, with several volumes, (X, Y, Z, C); stored type unless scaled."""
+        with NiftiStream(single(paths, "volume"), form=self.form) as stream:
+            geometry = stream.geometry
+            values = scaled_values(stream.read_all(), geometry)
+        return LoadedScan(values.reshape(array_shape(geometry), order="F"), scan_geometry(geometry))

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from monai_spatialqa.readers.meta import ScanGeometry
 from monai_spatialqa.readers.nifti_header import Form, NiftiGeometry
 from monai_spatialqa.readers.nifti_stream import NiftiStream
 
@@ -21,6 +22,11 @@ def read_volume(path: str | Path, *, form: Form | None = None) -> tuple[NDArray,
         geometry = stream.geometry
         values = scaled_values(stream.read_all(), geometry)
     return values.reshape(array_shape(geometry), order="F"), geometry.affine
+
+
+def scan_geometry(geometry: NiftiGeometry) -> ScanGeometry:
+    """The grid that a NIfTI header states."""
+    return ScanGeometry(geometry.shape, geometry.affine, geometry.orientation_known, geometry.notes)
 
 
 def array_shape(geometry: NiftiGeometry) -> tuple[int, ...]:

@@ -3,30 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
 from monai.config import PathLike
-from monai.data import ImageReader
 from monai.utils import ensure_tuple
-from torch import Tensor
 
 from monai_spatialqa.anatomy import LabelMap, load_label_map
-from monai_spatialqa.errors import FileReadError, SpatialQAError
-from monai_spatialqa.readers.loaded import scan_meta
+from monai_spatialqa.errors import SpatialQAError
+from monai_spatialqa.readers.image_reader import RefusingReader
+from monai_spatialqa.readers.meta import LoadedScan
 from monai_spatialqa.readers.nifti_header import Form
-from monai_spatialqa.readers.scans import LoadedScan, Scan, first_file, read_scan, scan_kind
+from monai_spatialqa.readers.scans import Scan, read_scan, scan_kind
 
 
-@dataclass(frozen=True)
-class _Loaded:
-    scan: LoadedScan | None = None
-    refusal: SpatialQAError | None = None
-
-
-class ScanReader(ImageReader):
+class ScanReader(RefusingReader):
     """Reads whatever a path turns out to be: a file of any format of this package, a folder, or a list of files.
 
     For ``LoadImage(reader=ScanReader("totalsegmentator_v2"), dtype=None, ensure_channel_first=True)``. A folder with
@@ -63,47 +54,15 @@ class ScanReader(ImageReader):
             return False
         return True
 
-    def read(self, data: Sequence[PathLike] | PathLike, **kwargs: Any) -> _Loaded:
-        """Read one scan; a refusal is kept for :meth:`get_data`."""
-        scan = _scan_of(data)
-        reference = self.references.get(str(first_file(scan)))
-        try:
-            return _Loaded(
-                read_scan(
-                    scan,
-                    form=self.form,
-                    label_map=self.label_map,
-                    reference=None if reference is None else _scan_of(reference),
-                )
-            )
-        except SpatialQAError as error:
-            return _Loaded(refusal=error.with_context(file=first_file(scan)))
-        except MemoryError:
-            refusal = FileReadError(
-                "the voxels do not fit into memory",
-                code="too_large",
-                file=first_file(scan),
-                found="out of memory",
-                expected="memory for all voxels",
-                next_step="measure it with sqa.measure, which streams NIfTI files",
-            )
-            return _Loaded(refusal=refusal)
-
-    def get_data(self, img: _Loaded) -> tuple[Tensor, dict[str, Any]]:  # type: ignore[override]
-        """The voxels as a tensor in the file's memory order, and the meta data.
-
-        Returns:
-            (X, Y, Z), or (X, Y, Z, L) with several layers or volumes.
-
-        Raises:
-            SpatialQAError: whatever made :meth:`read` refuse.
-        """
-        if img.refusal is not None:
-            raise img.refusal
-        assert img.scan is not None
-        voxels = img.scan.voxels
-        layers = 1 if voxels.ndim == 3 else voxels.shape[3]
-        return torch.from_numpy(voxels), scan_meta(img.scan.geometry, layers=layers, names=img.scan.names)
+    def load(self, paths: Sequence[Path]) -> LoadedScan:
+        """Read one scan: (X, Y, Z), or (X, Y, Z, L) with several layers or volumes."""
+        reference = self.references.get(str(paths[0]))
+        return read_scan(
+            _scan_of(paths),
+            form=self.form,
+            label_map=self.label_map,
+            reference=None if reference is None else _scan_of(reference),
+        )
 
 
 def _scan_of(data: Any) -> Scan:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
-
-from numpy.typing import NDArray
 
 from monai_spatialqa.anatomy import LabelMap
 from monai_spatialqa.errors import FileReadError, LabelValueError
@@ -15,10 +13,10 @@ from monai_spatialqa.geometry.layers import paint_layers, smallest_id_type
 from monai_spatialqa.readers.contents import content_of, first_bytes
 from monai_spatialqa.readers.dicom_files import dicom_class
 from monai_spatialqa.readers.masks import NIFTI_SUFFIXES, is_mask, list_masks, mask_geometry, read_masks
-from monai_spatialqa.readers.meta import ScanGeometry
+from monai_spatialqa.readers.meta import LoadedScan, ScanGeometry
 from monai_spatialqa.readers.nifti_header import Form
-from monai_spatialqa.readers.nifti_stream import read_header
-from monai_spatialqa.readers.nifti_volume import read_volume
+from monai_spatialqa.readers.nifti_stream import NiftiStream, read_header
+from monai_spatialqa.readers.nifti_volume import array_shape, scaled_values, scan_geometry
 
 Scan = Path | Sequence[Path]
 """A file, a folder, or a list of files."""
@@ -28,21 +26,6 @@ ScanKind = Literal["nifti", "volume", "dicom_image", "dicom_seg", "masks"]
 
 FORMATS = "NIfTI, NRRD, seg.nrrd, MetaImage, DICOM SEG, or a folder of one mask per structure"
 """For messages: what a label map may be stored as."""
-
-
-@dataclass(frozen=True)
-class LoadedScan:
-    """A scan in memory.
-
-    Attributes:
-        voxels: (X, Y, Z), or (X, Y, Z, L) with several layers or volumes; Fortran order.
-        geometry: its grid.
-        names: id -> name of the structures that the file names itself; None where it does not.
-    """
-
-    voxels: NDArray
-    geometry: ScanGeometry
-    names: dict[int, str] | None = None
 
 
 def scan_kind(scan: Scan) -> ScanKind:
@@ -117,8 +100,7 @@ def read_geometry(scan: Scan, *, form: Form | None = None) -> ScanGeometry:
     kind = scan_kind(scan)
     if kind == "nifti":
         assert isinstance(scan, Path)
-        header = read_header(scan, form=form)
-        return ScanGeometry(header.shape, header.affine, header.orientation_known, header.notes)
+        return scan_geometry(read_header(scan, form=form))
     if kind == "masks":
         return mask_geometry(list_masks(scan).masks[0].path, form)
     if kind == "dicom_seg":
@@ -145,8 +127,9 @@ def read_scan(
     kind = scan_kind(scan)
     if kind == "nifti":
         assert isinstance(scan, Path)
-        voxels, _ = read_volume(scan, form=form)
-        return LoadedScan(voxels, read_geometry(scan, form=form))
+        with NiftiStream(scan, form=form) as stream:
+            values = scaled_values(stream.read_all(), stream.geometry)
+        return LoadedScan(values.reshape(array_shape(stream.geometry), order="F"), scan_geometry(stream.geometry))
     if kind == "masks":
         return read_mask_layers(scan, form=form, label_map=label_map)
     if kind == "dicom_seg":
@@ -155,10 +138,10 @@ def read_scan(
         assert isinstance(scan, Path)
         grid = None if reference is None else read_geometry(reference, form=form)
         volume = read_dicom_seg(scan, label_map=label_map, reference=grid)
-        return LoadedScan(volume.voxels, volume.geometry, dict(volume.names))
+        return LoadedScan(volume.voxels, volume.geometry, volume.names)
     from monai_spatialqa.readers.simpleitk_volume import read_sitk_volume
 
-    return LoadedScan(*read_sitk_volume(scan, label_map))
+    return LoadedScan(*read_sitk_volume(scan, label_map), image_only=kind == "dicom_image")
 
 
 def read_mask_layers(scan: Scan, *, form: Form | None = None, label_map: LabelMap | None = None) -> LoadedScan:

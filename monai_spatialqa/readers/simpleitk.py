@@ -3,43 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import torch
 from monai.config import PathLike
-from monai.data import ImageReader
-from monai.utils import MetaKeys, SpaceKeys, ensure_tuple
-from numpy.typing import NDArray
-from torch import Tensor
+from monai.utils import ensure_tuple
 
 from monai_spatialqa.anatomy import LabelMap, load_label_map
-from monai_spatialqa.errors import FileReadError, SpatialQAError
-from monai_spatialqa.readers.meta import ScanGeometry, geometry_meta, segments_meta
+from monai_spatialqa.readers.image_reader import RefusingReader
+from monai_spatialqa.readers.meta import LoadedScan
 from monai_spatialqa.readers.simpleitk_volume import format_of, read_sitk_volume
 
 SUFFIXES = (".nrrd", ".nhdr", ".mha", ".mhd", ".dcm")
 
-KIND_KEY = "spatialqa_kind"
-"""Meta key that is ``"image"`` when the source can only be an image, never a label map."""
 
-IMAGE = "image"
-
-
-@dataclass(frozen=True)
-class _Loaded:
-    """What ``read`` hands to ``get_data``: the voxels, or the refusal that ``get_data`` has to raise."""
-
-    geometry: ScanGeometry | None = None
-    values: NDArray | None = None
-    names: dict[int, str] | None = None
-    image_only: bool = False
-    refusal: SpatialQAError | None = None
-
-
-class SimpleITKReader(ImageReader):
+class SimpleITKReader(RefusingReader):
     """Reads NRRD, seg.nrrd, MetaImage and DICOM image series, for ``LoadImage(reader=SimpleITKReader())``.
 
     A DICOM series is a folder or a list of files. The format is told by content. The array keeps the stored type and
@@ -49,9 +27,6 @@ class SimpleITKReader(ImageReader):
 
     A seg.nrrd becomes (X, Y, Z), or (X, Y, Z, L) with several layers, with an id for each segment that is unique over
     all layers; the names travel in ``spatialqa_segments``. A DICOM series says ``spatialqa_kind: "image"``.
-
-    ``LoadImage`` swallows what a reader raises in ``read`` and falls back to another reader; so the refusal is raised
-    by ``get_data``.
 
     Args:
         structures: label map (name, path, mapping or :class:`~monai_spatialqa.anatomy.LabelMap`) that gives the
@@ -81,48 +56,8 @@ class SimpleITKReader(ImageReader):
         names = [str(name) for name in ensure_tuple(filename)]
         return all(name.lower().endswith(SUFFIXES) or Path(name).is_dir() for name in names)
 
-    def read(self, data: Sequence[PathLike] | PathLike, **kwargs: Any) -> _Loaded:
-        """Read one file, or one series; a refusal is kept for :meth:`get_data`."""
-        paths = [Path(str(name)) for name in ensure_tuple(data)]
+    def load(self, paths: Sequence[Path]) -> LoadedScan:
+        """Read one file, or one series: (X, Y, Z) or, with several layers, (X, Y, Z, L)."""
         source = paths[0] if len(paths) == 1 else paths
-        try:
-            values, geometry, names = read_sitk_volume(source, self.label_map, series_uid=self.series_uid)
-            return _Loaded(geometry, values, names, image_only=format_of(source) == "dicom")
-        except SpatialQAError as error:
-            return _Loaded(refusal=error.with_context(file=paths[0]))
-        except MemoryError:
-            refusal = FileReadError(
-                "the voxels do not fit into memory",
-                code="too_large",
-                file=paths[0],
-                found="out of memory",
-                expected="memory for all voxels",
-                next_step="crop the scan, or use a machine with more memory",
-            )
-            return _Loaded(refusal=refusal)
-
-    def get_data(self, img: _Loaded) -> tuple[Tensor, dict[str, Any]]:  # type: ignore[override]
-        """The voxels as a tensor in the file's memory order, and the meta data.
-
-        Returns:
-            (X, Y, Z) or, with several layers, (X, Y, Z, L); stored type, unless ids needed a wider one.
-
-        Raises:
-            SpatialQAError: whatever made :meth:`read` refuse the source.
-        """
-        if img.refusal is not None:
-            raise img.refusal
-        geometry, values = img.geometry, img.values
-        assert geometry is not None
-        assert values is not None
-        meta = {
-            MetaKeys.AFFINE: geometry.affine.copy(),
-            MetaKeys.ORIGINAL_AFFINE: geometry.affine.copy(),
-            MetaKeys.SPATIAL_SHAPE: np.array(geometry.shape),
-            MetaKeys.SPACE: SpaceKeys.RAS,
-            MetaKeys.ORIGINAL_CHANNEL_DIM: float("nan") if values.ndim == 3 else -1,
-            **geometry_meta(known=geometry.orientation_known, notes=geometry.notes),
-            **({} if img.names is None else segments_meta(img.names)),
-            **({KIND_KEY: IMAGE} if img.image_only else {}),
-        }
-        return torch.from_numpy(values), meta
+        voxels, geometry, names = read_sitk_volume(source, self.label_map, series_uid=self.series_uid)
+        return LoadedScan(voxels, geometry, names, image_only=format_of(source) == "dicom")

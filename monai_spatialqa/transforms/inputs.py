@@ -15,7 +15,7 @@ from torch import Tensor
 
 from monai_spatialqa.errors import GeometryError, LabelValueError, SettingsError
 from monai_spatialqa.geometry.affine import RasGrid, orientation_codes
-from monai_spatialqa.readers.meta import read_geometry_meta, read_segments_meta
+from monai_spatialqa.readers.meta import is_image, read_geometry_meta, read_segments_meta
 from monai_spatialqa.transforms.operations import (
     only_reoriented,
     operation_name,
@@ -62,9 +62,18 @@ def check_label(label: Any) -> CheckedLabel:
 
     Raises:
         GeometryError, LabelValueError: see :func:`check_scan`.
-        LabelValueError: values or voxels invented by an earlier transform.
+        LabelValueError: an image, or values or voxels invented by an earlier transform.
     """
     checked = check_scan(label)
+    if is_image(label.meta):
+        raise LabelValueError(
+            "a DICOM image series is no label map",
+            code="image_as_label",
+            file=checked.file,
+            found="image slices",
+            expected="a label map",
+            next_step="load the segmentation of these images",
+        )
     try:
         refuse_invented_labels(label)
     except LabelValueError as error:

@@ -31,7 +31,7 @@ def test_voxels_are_not_copied(name, endian, write_nifti, block):
     spy = Spy()
     label = LoadImage(reader=spy, dtype=None, ensure_channel_first=True)(str(path))
     assert isinstance(label, MetaTensor)
-    assert label.data_ptr() == spy.last.values.ctypes.data
+    assert label.data_ptr() == spy.last.scan.voxels.ctypes.data
     assert label.shape == (1, 10, 12, 8)
     assert label.stride()[1:] == (1, 10, 120)
     assert label.dtype == torch.int16

@@ -13,7 +13,7 @@ from monai.transforms import LoadImaged
 from monai_spatialqa.errors import FileReadError, GeometryError, PairingError, SpatialQAError
 from monai_spatialqa.geometry.affine import is_sheared
 from monai_spatialqa.readers import SimpleITKReader
-from monai_spatialqa.readers.simpleitk import KIND_KEY
+from monai_spatialqa.readers.meta import KIND_KEY
 from monai_spatialqa.readers.simpleitk_volume import read_sitk_geometry, read_sitk_volume
 
 STRAIGHT = ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0))

@@ -99,7 +99,7 @@ def test_voxels_are_not_copied(write, block):
     spy = Spy()
     path = write(nrrd(block.astype("i2")))
     label = LoadImaged("label", reader=spy, dtype=None, ensure_channel_first=True)({"label": str(path)})["label"]
-    assert label.data_ptr() == spy.last.values.ctypes.data
+    assert label.data_ptr() == spy.last.scan.voxels.ctypes.data
     assert label.stride()[1:] == (1, 10, 120)
     assert label.meta["spatialqa_geometry"] == "verified"
 

@@ -396,3 +396,10 @@ def test_gradients_and_strange_layouts_do_not_matter(structures, scene, tensor_o
     floating = MetaTensor(torch.as_tensor(scene[None]).float().requires_grad_(), meta=label.meta)
     for other in (strided, fortran, floating):
         assert not differences(step(other), expected)
+
+
+def test_image_slices_are_no_label_map(block, tensor_of, refused):
+    label = tensor_of(block)
+    label.meta["spatialqa_kind"] = "image"
+    with refused("image_as_label"):
+        transforms.MeasureVolume({1: "block"})(label)
