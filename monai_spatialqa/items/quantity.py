@@ -1,0 +1,63 @@
+"""A measured figure with its unit, and the range it moves in when every boundary lies half a voxel elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from monai_spatialqa.errors import SettingsError
+
+PER_BASE_UNIT = {"mm": 1.0, "cm": 0.1, "ml": 1.0, "cm3": 1.0, "mm3": 1000.0, "l": 0.001, "mm2": 1.0, "cm2": 0.01}
+"""How much of a unit one mm, one mm2 or one ml is."""
+
+DIMENSION = {"mm": "length", "cm": "length", "ml": "volume", "cm3": "volume", "mm3": "volume", "l": "volume"} | {
+    "mm2": "area",
+    "cm2": "area",
+}
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A figure.
+
+    Attributes:
+        value: in ``unit``.
+        low, high: range within half a voxel, ``low <= value <= high``.
+        unit: mm, cm, mm2, cm2, ml, cm3, mm3, l; ``%`` for shares; empty for counts and ratios.
+    """
+
+    value: float
+    low: float
+    high: float
+    unit: str = ""
+
+    def to(self, unit: str) -> Quantity:
+        """The same in another unit of the same dimension.
+
+        Raises:
+            SettingsError: another dimension.
+        """
+        if unit == self.unit:
+            return self
+        if unit not in DIMENSION or DIMENSION[unit] != DIMENSION.get(self.unit):
+            raise SettingsError(
+                "the unit does not fit the quantity",
+                key="unit",
+                found=unit,
+                expected=", ".join(name for name, kind in DIMENSION.items() if kind == DIMENSION.get(self.unit)),
+            )
+        factor = PER_BASE_UNIT[unit] / PER_BASE_UNIT[self.unit]
+        return Quantity(self.value * factor, self.low * factor, self.high * factor, unit)
+
+    def surely_above(self, other: Quantity) -> bool:
+        """Whether this is the larger one anywhere within half a voxel of both; same unit."""
+        return self.low > other.high
+
+    def half_width(self) -> float:
+        """Half of what half a voxel moves the value by."""
+        return (self.high - self.low) / 2
+
+
+def relative_gap(first: float, second: float) -> float:
+    """Difference of two values as a share of the larger magnitude; 0 when both are 0."""
+    largest = max(abs(first), abs(second))
+    return abs(first - second) / largest if largest else 0.0

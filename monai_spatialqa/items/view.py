@@ -1,0 +1,170 @@
+"""One measured case as questions see it: which structures may be asked about, and figures with their half-voxel range."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from monai_spatialqa.anatomy import LabelMap
+from monai_spatialqa.errors import SettingsError
+from monai_spatialqa.items.quantity import Quantity
+from monai_spatialqa.records import Measurement, Pair, Structure
+
+Purpose = Literal["size", "place", "side", "count"]
+"""What a question asks of a structure: how large it is, where it lies, on which side, how many parts it has."""
+
+AXES = ("left-right", "anterior-posterior", "superior-inferior")
+"""The axes of the patient, in the order R, A, S."""
+
+_ALWAYS = ("absent", "not_segmented", "name_conflict", "unverified")
+_REFUSED: dict[Purpose, tuple[str, ...]] = {
+    "size": (*_ALWAYS, "truncated"),
+    "place": (*_ALWAYS, "truncated", "orientation_unknown"),
+    "side": (*_ALWAYS, "truncated", "orientation_unknown"),
+    "count": (*_ALWAYS, "truncated"),
+}
+
+
+class CaseView:
+    """Figures of one case, and what may be asked.
+
+    Args:
+        measurement: the record of the case; without errors.
+        label_map: the label map that its names come from, for tumours and sides; None where it is not known.
+
+    Attributes:
+        refusals: reason -> structure and purpose that were refused for it, each once.
+    """
+
+    def __init__(self, measurement: Measurement, label_map: LabelMap | None = None) -> None:
+        if measurement.errors or measurement.geometry is None:
+            raise SettingsError(
+                "a case without a measurement has no questions", case=measurement.case_id, key="errors"
+            )
+        self.measurement = measurement
+        self.geometry = measurement.geometry
+        self.label_map = label_map
+        self.refusals: dict[str, set[tuple[str, str]]] = {}
+
+    @property
+    def case_id(self) -> str:
+        """Id of the case."""
+        return self.measurement.case_id
+
+    @property
+    def names(self) -> list[str]:
+        """Structures of the record, in its order."""
+        return list(self.measurement.structures)
+
+    @cached_property
+    def tumours(self) -> list[str]:
+        """Structures that are tumours, or parts of one, by the label map."""
+        if self.label_map is None:
+            return []
+        rows = self.label_map.row_names
+        return [rows[row] for row in self.label_map.tumour_rows if rows[row] in self.measurement.structures]
+
+    def may_ask(self, name: str, purpose: Purpose) -> bool:
+        """Whether the status of a structure allows a question; a refusal is counted by its reason."""
+        structure = self.measurement.structures[name]
+        reasons = [word for word in structure.status if word in _REFUSED[purpose]]
+        if purpose in ("place", "side") and structure.box is not None and structure.box.center_ras_mm is None:
+            reasons.append("orientation_unknown")
+        for reason in reasons:
+            self.refusals.setdefault(reason, set()).add((name, purpose))
+        return not reasons and structure.box is not None
+
+    def askable(self, purpose: Purpose) -> list[str]:
+        """Structures that may be asked about, unions left out: they share voxels with their parts."""
+        return [
+            name
+            for name, structure in self.measurement.structures.items()
+            if structure.union_of is None and self.may_ask(name, purpose)
+        ]
+
+    def refusal_counts(self) -> Counter[str]:
+        """Reason -> number of structures and purposes refused for it."""
+        return Counter({reason: len(places) for reason, places in self.refusals.items()})
+
+    def structure(self, name: str) -> Structure:
+        """The record of a structure.
+
+        Raises:
+            SettingsError: the case has none of that name.
+        """
+        if name not in self.measurement.structures:
+            raise SettingsError(
+                "the case has no such structure",
+                case=self.case_id,
+                key="structure",
+                found=name,
+                expected=", ".join(self.names[:10]),
+            )
+        return self.measurement.structures[name]
+
+    def volume(self, name: str) -> Quantity:
+        """Volume in ml; its range is the volume band of the record."""
+        found = self.structure(name)
+        assert found.volume_ml is not None
+        low, high = found.volume_band_ml or (found.volume_ml, found.volume_ml)
+        return Quantity(found.volume_ml, low, high, "ml")
+
+    def extent(self, name: str, axis: int) -> Quantity:
+        """Edge of the bounding box along an axis of the grid, mm, half a voxel more or less."""
+        box = self.structure(name).box
+        assert box is not None
+        half = self.geometry.spacing_mm[axis] / 2
+        return Quantity(box.extent_mm[axis], box.extent_mm[axis] - half, box.extent_mm[axis] + half, "mm")
+
+    def center(self, name: str) -> np.ndarray:
+        """Centre of the bounding box, RAS mm."""
+        box = self.structure(name).box
+        assert box is not None
+        assert box.center_ras_mm is not None
+        return np.array(box.center_ras_mm)
+
+    @cached_property
+    def _voxel(self) -> np.ndarray:
+        """Edges of a voxel as columns, RAS mm."""
+        assert self.geometry.affine_ras_mm is not None
+        return np.array(self.geometry.affine_ras_mm)[:, :3]
+
+    def distance(self, first: str, second: str) -> Quantity:
+        """Distance between the centres of two bounding boxes, mm; the range is half a voxel along the line."""
+        offset = self.center(second) - self.center(first)
+        length = float(np.sqrt((offset * offset).sum()))
+        along = offset / length if length else np.array([1.0, 0.0, 0.0])
+        half = float(np.abs(along @ self._voxel).sum()) / 2
+        return Quantity(length, max(0.0, length - half), length + half, "mm")
+
+    def offset(self, first: str, second: str, axis: int) -> Quantity:
+        """From the first box centre to the second along R (0), A (1) or S (2), mm: positive is right, front, up."""
+        value = float((self.center(second) - self.center(first))[axis])
+        half = float(np.abs(self._voxel[axis]).sum()) / 2
+        return Quantity(value, value - half, value + half, "mm")
+
+    def pair(self, first: str, second: str, kind: str) -> Pair | None:
+        """The record of a pair that was measured, in either order; None without one."""
+        for pair in self.measurement.pairs:
+            if {pair.a, pair.b} == {first, second} and pair.kind == kind and pair.distance_mm is not None:
+                return pair
+        return None
+
+    def surface_distance(self, first: str, second: str) -> Quantity | None:
+        """Smallest distance between two structures, mm, half a voxel more or less; None where it was not measured."""
+        pair = self.pair(first, second, "surface")
+        if pair is None or pair.distance_mm is None:
+            return None
+        half = max(self.geometry.spacing_mm) / 2
+        return Quantity(pair.distance_mm, max(0.0, pair.distance_mm - half), pair.distance_mm + half, "mm")
+
+    def diameter(self, name: str) -> Quantity | None:
+        """Longest axial diameter, mm, half a voxel more or less; None where it was not measured."""
+        found = self.structure(name).axial_diameter
+        if found is None:
+            return None
+        half = max(self.geometry.spacing_mm[:2]) / 2
+        return Quantity(found.longest_mm, max(0.0, found.longest_mm - half), found.longest_mm + half, "mm")
