@@ -41,9 +41,7 @@ class CaseView:
 
     def __init__(self, measurement: Measurement, label_map: LabelMap | None = None) -> None:
         if measurement.errors or measurement.geometry is None:
-            raise SettingsError(
-                "a case without a measurement has no questions", case=measurement.case_id, key="errors"
-            )
+            raise SettingsError("a case without a measurement has no questions", case=measurement.case_id, key="errors")
         self.measurement = measurement
         self.geometry = measurement.geometry
         self.label_map = label_map
@@ -84,6 +82,10 @@ class CaseView:
             for name, structure in self.measurement.structures.items()
             if structure.union_of is None and self.may_ask(name, purpose)
         ]
+
+    def refuse(self, reason: str, *names: str) -> None:
+        """Count a question that was not made, by its reason."""
+        self.refusals.setdefault(reason, set()).add((", ".join(names), ""))
 
     def refusal_counts(self) -> Counter[str]:
         """Reason -> number of structures and purposes refused for it."""

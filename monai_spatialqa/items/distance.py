@@ -1,0 +1,134 @@
+"""DIST: how far apart structures are, by the centres of their bounding boxes (the distance of the SpatialMed paper)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+from random import Random
+
+from monai_spatialqa.items.draft import Choice, Draft, Rules, subtask
+from monai_spatialqa.items.options import value_choices
+from monai_spatialqa.items.quantity import Quantity, relative_gap
+from monai_spatialqa.items.ranking import ranked, robust_margin
+from monai_spatialqa.items.tools import evidence
+from monai_spatialqa.items.view import CaseView
+from monai_spatialqa.items.wording import listed, readable_name, shown_value
+
+
+@subtask("DIST", "distance_value")
+def distance_value(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]:
+    """How far the box centres of two structures are apart."""
+    names = view.askable("place")
+    pairs = list(combinations(names, 2))
+    random.shuffle(pairs)
+    for first, second in pairs:
+        key = view.distance(first, second).to(rules.length_unit)
+        others = [name for name in names if name not in (first, second)]
+        random.shuffle(others)
+        plausible = [
+            (view.distance(one, other).to(rules.length_unit).value, f"distance of {listed([one, other])}")
+            for other in others
+            for one in (first, second)
+        ]
+        plausible.append((key.value / 2, "half of the distance"))
+        choices = value_choices(key, plausible, rules, random)
+        if choices is None:
+            view.refuse("the value is uncertain by more than the gap between options", first, second)
+            continue
+        yield Draft(
+            task="DIST",
+            subtask="distance_value",
+            structures=(first, second),
+            words={"a": readable_name(first), "b": readable_name(second)},
+            key=choices[0],
+            wrong=choices[1],
+            evidence=(evidence(view, "center_distance", rules.length_unit, first=first, second=second),),
+        )
+
+
+def _extreme(view: CaseView, rules: Rules, random: Random, name: str, *, farthest: bool) -> Iterator[Draft]:
+    names = view.askable("place")
+    anchors = list(names)
+    random.shuffle(anchors)
+    for anchor in anchors:
+        others = [other for other in names if other != anchor]
+        random.shuffle(others)
+        chosen = others[: rules.options]
+        if len(chosen) < rules.options:
+            continue
+        order = ranked([(view.distance(anchor, other), other) for other in chosen], largest_first=farthest)
+        (best, key), (second, _) = order[0], order[1]
+        margin = robust_margin(best, second)
+        if relative_gap(best.value, second.value) < rules.comparison_gap:
+            view.refuse("two figures are too near to compare", anchor, key)
+            continue
+        yield Draft(
+            task="DIST",
+            subtask=name,
+            structures=(anchor, *chosen),
+            words={"a": readable_name(anchor)},
+            key=Choice(readable_name(key)),
+            wrong=tuple(
+                Choice(
+                    readable_name(other), f"its box centre is {_told(found, rules)} away, {_told(best, rules)} is right"
+                )
+                for found, other in order[1:]
+            ),
+            evidence=tuple(
+                evidence(view, "center_distance", rules.length_unit, first=anchor, second=other) for _, other in order
+            ),
+            margin=margin,
+        )
+
+
+def _told(found: Quantity, rules: Rules) -> str:
+    stated = found.to(rules.length_unit)
+    return shown_value(stated.value, stated.unit)
+
+
+@subtask("DIST", "closest_of")
+def closest_of(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]:
+    """Which of several structures lies closest to another one."""
+    yield from _extreme(view, rules, random, "closest_of", farthest=False)
+
+
+@subtask("DIST", "farthest_of")
+def farthest_of(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]:
+    """Which of several structures lies farthest from another one."""
+    yield from _extreme(view, rules, random, "farthest_of", farthest=True)
+
+
+@subtask("DIST", "distance_order")
+def distance_order(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]:
+    """Three structures in the order of their distance from another one."""
+    names = view.askable("place")
+    anchors = list(names)
+    random.shuffle(anchors)
+    for anchor in anchors:
+        others = [other for other in names if other != anchor]
+        if len(others) < 3:
+            continue
+        chosen = random.sample(others, 3)
+        order = ranked([(view.distance(anchor, other), other) for other in chosen], largest_first=False)
+        gaps = [relative_gap(one.value, other.value) for (one, _), (other, _) in zip(order, order[1:], strict=False)]
+        if min(gaps) < rules.comparison_gap:
+            view.refuse("two figures are too near to compare", anchor, *chosen)
+            continue
+        right = [name for _, name in order]
+        orders = [[right[at] for at in turn] for turn in ((1, 0, 2), (0, 2, 1), (2, 1, 0), (1, 2, 0), (2, 0, 1))]
+        yield Draft(
+            task="DIST",
+            subtask="distance_order",
+            structures=(anchor, *right),
+            words={"a": readable_name(anchor), "list": listed(sorted(chosen))},
+            key=Choice(_sequence(right)),
+            wrong=tuple(Choice(_sequence(each), "another order than that of the distances") for each in orders),
+            evidence=tuple(
+                evidence(view, "center_distance", rules.length_unit, first=anchor, second=other) for other in right
+            ),
+            margin=min(robust_margin(order[1][0], order[0][0]), robust_margin(order[2][0], order[1][0])),
+        )
+
+
+def _sequence(names: list[str]) -> str:
+    return ", ".join(map(readable_name, names))
