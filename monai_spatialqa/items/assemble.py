@@ -10,7 +10,7 @@ from random import Random
 from monai_spatialqa.items.draft import Draft, Refusals, Rules
 from monai_spatialqa.items.options import complete
 from monai_spatialqa.items.wording import stem
-from monai_spatialqa.records.item import Item, ItemCase, Provenance, Reference
+from monai_spatialqa.records.item import Distractor, Item, ItemCase, Provenance, Reference
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,8 @@ def assemble(draft: Draft, context: ItemContext, rules: Rules, refusals: Refusal
         return None
     question, template = stem(draft.subtask, draft.words, random)
     options: list[str] = []
-    answer, distractors = draft.key.text, []
+    answer = draft.key.text
+    distractors: list[Distractor] = []
     if draft.format != "numeric":
         found = complete(draft, rules, random)
         if isinstance(found, str):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import combinations
+from itertools import combinations, pairwise
 from random import Random
 
 from monai_spatialqa.items.draft import Choice, Draft, Rules, subtask
@@ -69,9 +69,7 @@ def _extreme(view: CaseView, rules: Rules, random: Random, name: str, *, farthes
             words={"a": readable_name(anchor)},
             key=Choice(readable_name(key)),
             wrong=tuple(
-                Choice(
-                    readable_name(other), f"its box centre is {_told(found, rules)} away, {_told(best, rules)} is right"
-                )
+                Choice(readable_name(other), f"{_told(found, rules)} away; the right one is {_told(best, rules)} away")
                 for found, other in order[1:]
             ),
             evidence=tuple(
@@ -110,7 +108,7 @@ def distance_order(view: CaseView, rules: Rules, random: Random) -> Iterator[Dra
             continue
         chosen = random.sample(others, 3)
         order = ranked([(view.distance(anchor, other), other) for other in chosen], largest_first=False)
-        gaps = [relative_gap(one.value, other.value) for (one, _), (other, _) in zip(order, order[1:], strict=False)]
+        gaps = [relative_gap(one.value, other.value) for (one, _), (other, _) in pairwise(order)]
         if min(gaps) < rules.comparison_gap:
             view.refuse("two figures are too near to compare", anchor, *chosen)
             continue

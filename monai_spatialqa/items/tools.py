@@ -1,4 +1,4 @@
-"""The tools that evidence names: each computes one figure of a case from its record, so that a key can be recomputed."""
+"""The tools that evidence names: each computes one figure of a case from its record, so a key can be recomputed."""
 
 from __future__ import annotations
 

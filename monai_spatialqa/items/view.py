@@ -1,4 +1,4 @@
-"""One measured case as questions see it: which structures may be asked about, and figures with their half-voxel range."""
+"""One measured case as questions see it: what may be asked of which structure, figures with their half-voxel range."""
 
 from __future__ import annotations
 

@@ -13,6 +13,7 @@ import yaml
 
 from monai_spatialqa.errors import SettingsError
 
+_VERTEBRA = re.compile(r"vertebrae_([A-Z]\d+)")
 _SIDE = re.compile(r"(?:^|_)(left|right)(?=_|$)")
 
 
@@ -29,6 +30,9 @@ def readable_name(name: str) -> str:
     known = _data("names.yaml")
     if name in known:
         return str(known[name])
+    vertebra = _VERTEBRA.fullmatch(name)
+    if vertebra:
+        return f"{vertebra.group(1)} vertebra"
     side = _SIDE.search(name)
     words = _SIDE.sub("", name).strip("_").replace("_", " ")
     return f"{side.group(1)} {words}" if side else words

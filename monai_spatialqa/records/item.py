@@ -103,8 +103,8 @@ class Reference(Record):
     distractors: list[Distractor] = Field(default_factory=list)
     margin: float | None = Field(
         default=None,
-        description="distance of the deciding figures from the next answer, as a share of what half a voxel moves them; "
-        "above 1 the key is the same anywhere within half a voxel",
+        description="distance of the deciding figures from the next answer, over what half a voxel moves them; above 1 "
+        "the key is the same anywhere within half a voxel",
     )
 
     @property
