@@ -306,3 +306,21 @@ def _interval(stated: str, quantities: tuple[ShownQuantity, ...]) -> Interval | 
     if stated.startswith("b") or re.fullmatch("G?QtQ", stated):
         return Interval(low, high, low_closed=True, high_closed=True, step=step)
     return Interval(low, high, low_closed="g" not in stated, high_closed="l" not in stated, step=step)
+
+
+def in_base(value: Decimal, unit: str | None) -> ShownQuantity:
+    """An exact figure in the form of a written one, to be compared with it."""
+    return ShownQuantity(value, unit, Decimal(0))
+
+
+def bounds_in(text: str) -> list[tuple[str | None, Interval]]:
+    """The one-sided ranges that a sentence names, e.g. "more than 200 ml", each with its dimension."""
+    found = quantities_in(text)
+    letters, _ = _letters(text, found)
+    bounds = []
+    for match in re.finditer("[GgLl]Q|Q[pm]", letters):
+        one = found[letters[: match.start()].count("Q")]
+        interval = _interval(match.group(), (one,))
+        if interval is not None:
+            bounds.append((one.dimension, interval))
+    return bounds
