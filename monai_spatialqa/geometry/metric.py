@@ -67,6 +67,11 @@ class GridMetric:
         """Whether the axes are not perpendicular."""
         return len(self.frame) > 0
 
+    @property
+    def shortest(self) -> float:
+        """No two voxels are nearer than this, mm2; on perpendicular axes some are as near."""
+        return 0.0 if self.sheared or self.squares.shape[1] < 2 else float(self.squares[:, 1].min())
+
 
 def _dot(one: list[float], other: list[float]) -> float:
     return one[0] * other[0] + one[1] * other[1] + one[2] * other[2]

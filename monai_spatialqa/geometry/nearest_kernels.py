@@ -9,8 +9,8 @@ On perpendicular axes the bound of two boxes is computed as the distance is, fro
 larger. Rounding is monotonic, so that not even the last bit of it can drop a pair wrongly; on sheared axes the bound is
 taken a little lower than it is.
 
-``tree`` stands for voxels, boxes, first, stop and leaves of a ``SurfaceTree``; ``squares``, ``cross`` and ``frame`` are
-those of ``GridMetric``.
+``tree`` stands for voxels, boxes, first, stop and leaves of a ``SurfaceTree``; ``squares``, ``cross``, ``frame`` and
+``shortest`` are those of ``GridMetric``.
 """
 
 from __future__ import annotations
@@ -163,12 +163,21 @@ def _near_pair(  # pragma: no cover - compiled
 
 @compiled
 def _nearest_of_leaves(  # pragma: no cover - compiled
-    squares: Any, cross: Any, frame: Any, tree: Any, leaf_a: int, leaf_b: int, best: float, a: int, b: int
+    squares: Any,
+    cross: Any,
+    frame: Any,
+    shortest: float,
+    tree: Any,
+    leaf_a: int,
+    leaf_b: int,
+    best: float,
+    a: int,
+    b: int,
 ) -> Any:
     """The best pair of voxels: ``a`` and ``b``, or two of the leaves."""
     voxels, boxes, first, stop, _ = tree
     for one in range(first[leaf_a], stop[leaf_a]):
-        bound = _voxel_bound(squares, frame, voxels, one, boxes, leaf_b)
+        bound = max(shortest, _voxel_bound(squares, frame, voxels, one, boxes, leaf_b))
         if bound > best or (bound == best and _before(voxels, a, voxels, one)):
             continue
         for other in range(first[leaf_b], stop[leaf_b]):
@@ -186,7 +195,14 @@ def _nearest_of_leaves(  # pragma: no cover - compiled
 
 @compiled
 def nearest_voxels(  # pragma: no cover - compiled
-    squares: Any, cross: Any, frame: Any, tree: Any, roots: Any, best_squared: Any, best_voxels: Any
+    squares: Any,
+    cross: Any,
+    frame: Any,
+    shortest: float,
+    tree: Any,
+    roots: Any,
+    best_squared: Any,
+    best_voxels: Any,
 ) -> None:
     """The nearest voxels of pairs of structures that share no voxel.
 
@@ -209,12 +225,12 @@ def nearest_voxels(  # pragma: no cover - compiled
                 continue
             larger = max(node_a, node_b)  # a larger number is no smaller node
             if larger < leaves:
-                best, a, b = _nearest_of_leaves(squares, cross, frame, tree, node_a, node_b, best, a, b)
+                best, a, b = _nearest_of_leaves(squares, cross, frame, shortest, tree, node_a, node_b, best, a, b)
                 continue
             lowest = np.inf
             chosen = count
             for child in range(first[larger], stop[larger]):
-                bound = _box_bound(squares, frame, boxes, child, min(node_a, node_b))
+                bound = max(shortest, _box_bound(squares, frame, boxes, child, min(node_a, node_b)))
                 if bound <= best:
                     nodes[count, 0] = child if node_a == larger else node_a
                     nodes[count, 1] = node_b if node_a == larger else child
