@@ -38,14 +38,14 @@ class GridMetric:
         squares: mm2, (3, longest axis): the square of a number of voxels along each RAS axis.
         cross: mm2, (3,): twice the products of the axes (0, 1), (0, 2) and (1, 2); 0 on perpendicular axes.
         frame: on a sheared grid, mm, (3, 3) upper triangular: takes an offset to perpendicular axes, on which no offset
-            is longer than it is; of shape (0, 3) on perpendicular axes.
+            is longer than it is; None on perpendicular axes.
         neighbours: RAS index offsets (N, 3). Of a voxel that is nearest to another structure, at least one of these
             neighbours is not of its own structure, or lies outside the volume.
     """
 
     squares: NDArray[np.float64]
     cross: NDArray[np.float64]
-    frame: NDArray[np.float64]
+    frame: NDArray[np.float64] | None
     neighbours: NDArray[np.int64]
 
     @classmethod
@@ -57,7 +57,7 @@ class GridMetric:
             faces = np.array(
                 [[sign * (axis == at) for axis in range(3)] for at in range(3) for sign in (-1, 1)], np.int64
             )
-            return cls(squares=squares, cross=np.zeros(3), frame=np.empty((0, 3)), neighbours=faces)
+            return cls(squares=squares, cross=np.zeros(3), frame=None, neighbours=faces)
         columns = [[float(grid.affine[row, axis]) for row in range(3)] for axis in range(3)]
         cross = np.array([2.0 * _dot(columns[a], columns[b]) for a, b in _AXIS_PAIRS])
         return cls(squares=squares, cross=cross, frame=_frame(grid), neighbours=_voronoi_neighbours(grid))
@@ -65,7 +65,7 @@ class GridMetric:
     @property
     def sheared(self) -> bool:
         """Whether the axes are not perpendicular."""
-        return len(self.frame) > 0
+        return self.frame is not None
 
     @property
     def shortest(self) -> float:

@@ -10,7 +10,8 @@ larger. Rounding is monotonic, so that not even the last bit of it can drop a pa
 taken a little lower than it is.
 
 ``tree`` stands for voxels, boxes, first, stop and leaves of a ``SurfaceTree``; ``squares``, ``cross``, ``frame`` and
-``shortest`` are those of ``GridMetric``.
+``shortest`` are those of ``GridMetric``. On first use the loops are compiled once for perpendicular axes (``frame`` is
+None) and once for sheared ones.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def _squared(  # pragma: no cover - compiled
     y = np.int64(voxels[other, 1]) - np.int64(voxels[one, 1])
     z = np.int64(voxels[other, 2]) - np.int64(voxels[one, 2])
     found = squares[0, np.uintp(abs(x))] + squares[1, np.uintp(abs(y))] + squares[2, np.uintp(abs(z))]
-    if frame.shape[0]:
+    if frame is not None:
         found += cross[0] * np.float64(x * y) + cross[1] * np.float64(x * z) + cross[2] * np.float64(y * z)
     return found
 
@@ -47,7 +48,7 @@ def _offset_bound(  # pragma: no cover - compiled
     squares: Any, frame: Any, x_low: int, x_high: int, y_low: int, y_high: int, z_low: int, z_high: int
 ) -> Any:
     """No offset between the two along each axis, ends included, is shorter than this, mm2."""
-    if not frame.shape[0]:
+    if frame is None:
         x, y, z = np.uintp(_gap(x_low, x_high)), np.uintp(_gap(y_low, y_high)), np.uintp(_gap(z_low, z_high))
         return squares[0, x] + squares[1, y] + squares[2, z]
     # Along each axis of the frame from the least to the most that the offsets can add up to.
