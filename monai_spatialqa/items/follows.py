@@ -126,29 +126,77 @@ def _equal(value: float, unit: str | None, one: Evidence) -> bool:
 def _yesno(item: Item, reference: Reference, key: str) -> Verdict | None:
     if item.format != "yesno":
         return None
-    first = reference.evidence[0]
-    holds: bool | None = None
-    bounds = bounds_in(item.question)
-    gap = None
-    if len(bounds) == 1 and isinstance(first.value, (int, float)) and len(reference.evidence) == 1:
-        dimension, bound = bounds[0]
-        exact = _exact(first)
-        if exact is not None and exact.dimension == dimension:
-            holds = bound.holds(exact.base)
-            cut = bound.low if bound.low is not None else bound.high
-            gap = None if cut is None else relative_gap(float(exact.base), float(cut))
-    elif len(reference.evidence) == 2:
-        figures = _figures(reference.evidence)
-        named = sorted((item.question.casefold().find(label), value) for label, value in figures.items())
-        named = [(at, value) for at, value in named if at >= 0]
-        direction = _direction(item)
-        if len(named) == 2 and direction is not None:
-            holds = (named[0][1] - named[1][1]) * direction > 0
-            gap = relative_gap(named[0][1], named[1][1])
-    if holds is None:
+    for ask in (_beyond_bound, _towards, _in_contact, _outside, _compared):
+        found = ask(item, reference.evidence)
+        if found is not None:
+            expected = "yes" if found[0] else "no"
+            return Verdict(key == expected, key, expected, found[1])
+    return None
+
+
+_Answer = tuple[bool, float | None] | None
+"""Yes or no, and the gap between the figures that were compared."""
+
+
+def _beyond_bound(item: Item, evidence: Sequence[Evidence]) -> _Answer:
+    """"... at least 200 ml?": one bound, one figure."""
+    bounds, exact = bounds_in(item.question), _exact(evidence[0])
+    if len(bounds) != 1 or len(evidence) != 1 or exact is None or exact.dimension != bounds[0][0]:
         return None
-    expected = "yes" if holds else "no"
-    return Verdict(key == expected, key, expected, gap)
+    bound = bounds[0][1]
+    cut = bound.low if bound.low is not None else bound.high
+    return bound.holds(exact.base), None if cut is None else relative_gap(float(exact.base), float(cut))
+
+
+def _towards(item: Item, evidence: Sequence[Evidence]) -> _Answer:
+    """"... superior to ...?": a direction, and the offset along its axis."""
+    offsets, stated = _offsets(evidence), _signs(_without_names(item))
+    if not offsets or not stated or not stated.keys() <= offsets.keys():
+        return None
+    return all(offsets[axis] * sign > 0 for axis, sign in stated.items()), None
+
+
+def _in_contact(item: Item, evidence: Sequence[Evidence]) -> _Answer:
+    """"... touch ...?": the area of contact."""
+    areas = [float(one.value) for one in evidence if one.tool == "contact_area"]
+    if len(areas) != 1 or not re.search(r"\b(?:touch(?:es|ing)?|contact)\b", item.question, re.IGNORECASE):
+        return None
+    return areas[0] > 0, None
+
+
+def _outside(item: Item, evidence: Sequence[Evidence]) -> _Answer:
+    """"... a quarter or more ... outside ...?": the share inside."""
+    if len(evidence) != 1 or evidence[0].tool != "share_inside":
+        return None
+    asked = re.search(r"\b(quarter|third|half) or more\b.*\boutside\b|\ba? ?(quarter|third|half) or more", item.question)
+    if asked is None or "outside" not in item.question:
+        return None
+    part = {"quarter": 25.0, "third": 100 / 3, "half": 50.0}[asked.group(1) or asked.group(2)]
+    return 100 - float(evidence[0].value) >= part, None
+
+
+def _compared(item: Item, evidence: Sequence[Evidence]) -> _Answer:
+    """"Is ... larger than ...?": the figure of the structure that is named first against the other one."""
+    figures = _figures(evidence)
+    text, named = folded(item.question), {}
+    for label in sorted(figures, key=len, reverse=True):
+        at = text.find(label)
+        if at >= 0:
+            named[at] = figures[label]
+            text = text[:at] + "_" * len(label) + text[at + len(label) :]
+    direction = _direction(item)
+    if len(evidence) != 2 or len(named) != 2 or direction is None:
+        return None
+    first, second = (named[at] for at in sorted(named))
+    return (first - second) * direction > 0, relative_gap(first, second)
+
+
+def _without_names(item: Item) -> str:
+    """The question without the names of its structures, which may hold words for sides and levels."""
+    text = item.question
+    for name in sorted((readable_name(name) for name in item.structures), key=len, reverse=True):
+        text = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", "_", text, flags=re.IGNORECASE)
+    return text
 
 
 def _exact(one: Evidence) -> ShownQuantity | None:
@@ -207,15 +255,41 @@ def _labels(one: Evidence) -> set[str]:
 
 
 def _figures(evidence: Sequence[Evidence]) -> dict[str, float]:
-    """Label -> figure, for labels that belong to one piece of evidence only, all in one unit."""
-    if len({(one.tool, one.unit) for one in evidence}) != 1:
+    """Label -> figure, for labels that belong to one piece of evidence only, all in one unit.
+
+    Offsets along one axis are taken together: each structure has its position, seen from the first one.
+    """
+    if len({(one.tool, one.unit) for one in evidence}) != 1 or any(isinstance(one.value, str) for one in evidence):
         return {}
+    if evidence[0].tool == "offset" and len({str(one.arguments.get("axis")) for one in evidence}) == 1:
+        return _positions(evidence)
     counts: dict[str, list[float]] = {}
     for one in evidence:
-        if isinstance(one.value, (int, float)):
-            for label in _labels(one):
-                counts.setdefault(label, []).append(float(one.value))
+        for label in _labels(one):
+            counts.setdefault(label, []).append(float(one.value))
     return {label: values[0] for label, values in counts.items() if len(values) == 1}
+
+
+def _positions(evidence: Sequence[Evidence]) -> dict[str, float]:
+    steps = [(str(one.arguments.get("first")), str(one.arguments.get("second")), float(one.value)) for one in evidence]
+    found = {steps[0][0]: 0.0}
+    for _ in steps:  # each round reaches at least one more structure, if the steps hang together
+        for first, second, offset in steps:
+            if first in found:
+                found.setdefault(second, found[first] + offset)
+            elif second in found:
+                found[first] = found[second] - offset
+    return {label: value for name, value in found.items() for label in (folded(name), folded(readable_name(name)))}
+
+
+def _offsets(evidence: Sequence[Evidence]) -> dict[int, float]:
+    """Axis -> offset between the same two structures."""
+    found = {
+        axis: float(one.value)
+        for one in evidence
+        if one.tool == "offset" and isinstance(axis := one.arguments.get("axis"), int) and not isinstance(one.value, str)
+    }
+    return found if len(found) == len(evidence) else {}
 
 
 def _named(evidence: Sequence[Evidence], text: str) -> float | None:
@@ -246,17 +320,17 @@ def _direction(item: Item) -> int | None:
 
 
 def _side(item: Item, evidence: Sequence[Evidence]) -> int | None:
-    """The same for offsets: 1 where the one most to the right, in front or above is asked for."""
+    """The same for offsets: 1 where the one most to the right, in front or above is asked for, or is to be last."""
     axes = {one.arguments.get("axis") for one in evidence}
-    if len(axes) != 1 or {one.tool for one in evidence} != {"offset"}:
+    (axis,) = axes if len(axes) == 1 else (None,)
+    if {one.tool for one in evidence} != {"offset"} or not isinstance(axis, int) or isinstance(axis, bool):
         return None
-    (axis,) = axes
-    if not isinstance(axis, int):
-        return None
-    positive, negative = (
-        re.search(rf"\b(?:{words[axis]})\b", item.question, re.IGNORECASE) for words in (_POSITIVE, _NEGATIVE)
-    )
-    return None if bool(positive) == bool(negative) else 1 if positive else -1
+    text, words = _without_names(item), rf"\b(?:({_POSITIVE[axis]})|({_NEGATIVE[axis]}))\b"
+    order = re.search(rf"\bfrom\b[\w' ]*?{words}.*?\bto\b", text, re.IGNORECASE)
+    if order:
+        return -1 if order.group(1) else 1
+    found = [bool(match.group(1)) for match in re.finditer(words, text, re.IGNORECASE)]
+    return None if len(set(found)) != 1 else 1 if found[0] else -1
 
 
 def _extreme(item: Item, reference: Reference, key: str) -> Verdict | None:
@@ -264,14 +338,15 @@ def _extreme(item: Item, reference: Reference, key: str) -> Verdict | None:
     if figure is None:
         return None
     others = {option: _named(reference.evidence, option) for option in item.options if option != key}
-    direction = _side(item, reference.evidence) or _direction(item)
+    side = _side(item, reference.evidence)
+    direction = side or _direction(item)
     known = [value for value in others.values() if value is not None]
     if direction is None or len(known) < len(others) or not known:
         return None
     best = max([figure, *known], key=lambda value: value * direction)
     expected = key if figure == best else next(option for option, value in others.items() if value == best)
     right = all((figure - value) * direction > 0 for value in known)
-    return Verdict(right, key, expected, min(relative_gap(figure, value) for value in known))
+    return Verdict(right, key, expected, None if side else min(relative_gap(figure, value) for value in known))
 
 
 def _order(item: Item, reference: Reference, key: str) -> Verdict | None:
@@ -280,13 +355,15 @@ def _order(item: Item, reference: Reference, key: str) -> Verdict | None:
     known = [figure for figure in figures if figure is not None]
     if len(parts) < 2 or len(known) < len(parts):
         return None
-    ascending = _direction(item)
+    side = _side(item, reference.evidence)
+    ascending = side or _direction(item)
     if ascending is None:
         return None
     ordered = sorted(zip(known, parts, strict=True), reverse=ascending < 0)
     right = [part for _, part in ordered] == parts
-    gap = min(relative_gap(one, other) for (one, _), (other, _) in pairwise(ordered))
-    return Verdict(right and gap > 0, key, ", ".join(part for _, part in ordered), gap)
+    distinct = len(set(known)) == len(known)
+    gap = None if side else min(relative_gap(one, other) for (one, _), (other, _) in pairwise(ordered))
+    return Verdict(right and distinct, key, ", ".join(part for _, part in ordered), gap)
 
 
 def _signs(text: str) -> dict[int, int]:
@@ -299,21 +376,38 @@ def _signs(text: str) -> dict[int, int]:
     return {axis: sign for axis, sign in found.items() if sign}
 
 
+def _longest_along(item: Item, reference: Reference, key: str) -> Verdict | None:
+    """Which structure is longest along a stated axis: the edges of each, all three of them."""
+    edges: dict[str, dict[int, float]] = {}
+    for one in reference.evidence:
+        axis, name = one.arguments.get("axis"), one.arguments.get("structure")
+        if one.tool != "extent" or not isinstance(axis, int) or not isinstance(name, str) or isinstance(one.value, str):
+            return None
+        edges.setdefault(folded(readable_name(name)), {})[axis] = float(one.value)
+    asked = [at for at, axis in enumerate(AXES) if axis in folded(item.question)]
+    if len(asked) != 1 or any(len(edges.get(folded(option), {})) != len(AXES) for option in item.options):
+        return None
+    right = [
+        option for option in item.options if max(found := edges[folded(option)], key=found.__getitem__) == asked[0]
+    ]
+    gaps = []
+    for found in edges.values():
+        shorter, longest = sorted(found.values())[-2:]
+        gaps.append(relative_gap(shorter, longest))
+    return Verdict(right == [key], key, " and ".join(right) or f"a structure that is longest {AXES[asked[0]]}", min(gaps))
+
+
 def _heading(item: Item, reference: Reference, key: str) -> Verdict | None:
-    offsets = {
-        axis: float(one.value)
-        for one in reference.evidence
-        if one.tool == "offset" and isinstance(axis := one.arguments.get("axis"), int) and not isinstance(one.value, str)
-    }
-    stated = _signs(key)
+    """A key that states directions: each has the sign of its offset, and no other offset is larger than theirs."""
+    offsets, stated = _offsets(reference.evidence), _signs(key)
     if not offsets or not stated or not stated.keys() <= offsets.keys():
         return None
+    main = sorted(offsets, key=lambda axis: -abs(offsets[axis]))[: len(stated)]
     words: Mapping[int, Sequence[str]] = {1: _POSITIVE, -1: _NEGATIVE}
-    expected = ", ".join(
-        words[1 if offsets[axis] > 0 else -1][axis].partition("|")[0] if offsets[axis] else "neither" for axis in stated
-    )
-    return Verdict(all(offsets[axis] * sign > 0 for axis, sign in stated.items()), key, expected)
+    expected = " and ".join(words[1 if offsets[axis] > 0 else -1][axis].partition("|")[0] for axis in sorted(main))
+    right = set(main) == stated.keys() and all(offsets[axis] * sign > 0 for axis, sign in stated.items())
+    return Verdict(right, key, expected)
 
 
 _Decider = Callable[[Item, Reference, str], Verdict | None]
-_DECIDERS: tuple[_Decider, ...] = (_numeric, _yesno, _extreme, _order, _range, _value, _heading)
+_DECIDERS: tuple[_Decider, ...] = (_numeric, _yesno, _longest_along, _extreme, _order, _range, _value, _heading)

@@ -103,7 +103,7 @@ def unfit_status(item: LintItem, context: LintContext) -> Iterator[Fault]:
     if item.reference is not None:
         for one in item.reference.evidence:
             for name in structures_of(one):
-                asked.setdefault(name, set()).add(PURPOSES.get(one.tool, default))
+                asked.setdefault(name, set()).add(PURPOSES.get(one.tool, "size"))
     for name, purposes in asked.items():
         if name not in view.names:
             continue

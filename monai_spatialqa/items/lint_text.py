@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from monai_spatialqa.items.lint_item import Fault, LintContext, LintItem, item_rule
 from monai_spatialqa.items.quantities_in_text import ARRAY_UNITS, folded, quantities_in, read_text, unit_named
+from monai_spatialqa.items.wording import readable_name
 
 _ARRAY_WORDS = re.compile(r"\b(?:voxels?|vox|pixels?|px)\b", re.IGNORECASE)
 _NO_UNIT_ASKED = re.compile(
@@ -31,7 +32,11 @@ def key_in_question(item: LintItem, context: LintContext) -> Iterator[Fault]:
         if _names_value(item.question, item.key):
             yield Fault("question", item.question, f"a question that does not name {item.key!r}")
         return
-    named = [option for option in item.options if _names(item.question, option)]
+    question = item.question
+    if all(structure_named(item, option) is None for option in item.options):
+        for name in sorted(map(readable_name, item.structures), key=len, reverse=True):
+            question = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", "_", question, flags=re.IGNORECASE)
+    named = [option for option in item.options if _names(question, option)]
     if named == [item.key] and len(item.options) > 1:
         yield Fault("question", item.question, f"a question that does not name {item.key!r}, or names other options, too")
 
@@ -82,6 +87,12 @@ def voxel_units(item: LintItem, context: LintContext) -> Iterator[Fault]:
         in_array = any(quantity.unit in ARRAY_UNITS for quantity in quantities_in(text)) and name != "question"
         if in_array or _ARRAY_WORDS.search(text) or (name == "unit" and unit_named(text) in ARRAY_UNITS):
             yield Fault(name, text, "a physical unit such as mm or ml")
+
+
+def structure_named(item: LintItem, option: str) -> str | None:
+    """The structure of the item that an option is the name of; None for none."""
+    shown = folded(option)
+    return next((name for name in item.structures if shown in (folded(name), folded(readable_name(name)))), None)
 
 
 def _names(question: str, option: str) -> bool:
