@@ -28,7 +28,9 @@ from monai_spatialqa.items.wording import readable_name
 from monai_spatialqa.records.item import LETTERS, Evidence, Item, Reference
 
 _TINY = Decimal("1e-9")
-_SMALLEST = r"closest|closer|nearest|nearer|small(?:est|er)|short(?:est|er)|least|low(?:est|er)|narrow(?:est|er)|ascending"
+_SMALLEST = (
+    r"closest|closer|nearest|nearer|small(?:est|er)|short(?:est|er)|least|low(?:est|er)|narrow(?:est|er)|ascending"
+)
 _LARGEST = (
     r"farthest|farther|furthest|further|larg(?:est|er)|long(?:est|er)|great(?:est|er)|most|bigg(?:est|er)|wid(?:est|er)|"
     r"tall(?:est|er)|high(?:est|er)|descending"
@@ -139,7 +141,7 @@ _Answer = tuple[bool, float | None] | None
 
 
 def _beyond_bound(item: Item, evidence: Sequence[Evidence]) -> _Answer:
-    """"... at least 200 ml?": one bound, one figure."""
+    """ "... at least 200 ml?": one bound, one figure."""
     bounds, exact = bounds_in(item.question), _exact(evidence[0])
     if len(bounds) != 1 or len(evidence) != 1 or exact is None or exact.dimension != bounds[0][0]:
         return None
@@ -149,7 +151,7 @@ def _beyond_bound(item: Item, evidence: Sequence[Evidence]) -> _Answer:
 
 
 def _towards(item: Item, evidence: Sequence[Evidence]) -> _Answer:
-    """"... superior to ...?": a direction, and the offset along its axis."""
+    """ "... superior to ...?": a direction, and the offset along its axis."""
     offsets, stated = _offsets(evidence), _signs(_without_names(item))
     if not offsets or not stated or not stated.keys() <= offsets.keys():
         return None
@@ -157,7 +159,7 @@ def _towards(item: Item, evidence: Sequence[Evidence]) -> _Answer:
 
 
 def _in_contact(item: Item, evidence: Sequence[Evidence]) -> _Answer:
-    """"... touch ...?": the area of contact."""
+    """ "... touch ...?": the area of contact."""
     areas = [float(one.value) for one in evidence if one.tool == "contact_area"]
     if len(areas) != 1 or not re.search(r"\b(?:touch(?:es|ing)?|contact)\b", item.question, re.IGNORECASE):
         return None
@@ -165,10 +167,12 @@ def _in_contact(item: Item, evidence: Sequence[Evidence]) -> _Answer:
 
 
 def _outside(item: Item, evidence: Sequence[Evidence]) -> _Answer:
-    """"... a quarter or more ... outside ...?": the share inside."""
+    """ "... a quarter or more ... outside ...?": the share inside."""
     if len(evidence) != 1 or evidence[0].tool != "share_inside":
         return None
-    asked = re.search(r"\b(quarter|third|half) or more\b.*\boutside\b|\ba? ?(quarter|third|half) or more", item.question)
+    asked = re.search(
+        r"\b(quarter|third|half) or more\b.*\boutside\b|\ba? ?(quarter|third|half) or more", item.question
+    )
     if asked is None or "outside" not in item.question:
         return None
     part = {"quarter": 25.0, "third": 100 / 3, "half": 50.0}[asked.group(1) or asked.group(2)]
@@ -176,7 +180,7 @@ def _outside(item: Item, evidence: Sequence[Evidence]) -> _Answer:
 
 
 def _compared(item: Item, evidence: Sequence[Evidence]) -> _Answer:
-    """"Is ... larger than ...?": the figure of the structure that is named first against the other one."""
+    """ "Is ... larger than ...?": the figure of the structure that is named first against the other one."""
     figures = _figures(evidence)
     text, named = folded(item.question), {}
     for label in sorted(figures, key=len, reverse=True):
@@ -214,7 +218,9 @@ def _range(item: Item, reference: Reference, key: str) -> Verdict | None:
         return None
     readings = [read_text(option) for option in item.options]
     holding = [option for option, one in zip(item.options, readings, strict=True) if _holds(one, exact)]
-    return Verdict(holding == [key], key, " and ".join(holding) or f"an interval that holds {reference.evidence[0].value}")
+    return Verdict(
+        holding == [key], key, " and ".join(holding) or f"an interval that holds {reference.evidence[0].value}"
+    )
 
 
 def _holds(reading: Reading, exact: ShownQuantity) -> bool:
@@ -235,7 +241,9 @@ def _value(item: Item, reference: Reference, key: str) -> Verdict | None:
     units = [reading.quantities[at].unit or one.unit for at, one in enumerate(stated)]
     if not reading.whole and unit_named(units[0]) is None and reference.evidence[0].unit:
         return None
-    right = all(shows(quantity, float(one.value), one.unit) for quantity, one in zip(reading.quantities, stated, strict=True))
+    right = all(
+        shows(quantity, float(one.value), one.unit) for quantity, one in zip(reading.quantities, stated, strict=True)
+    )
     if right and count == 1 and reference.answer_value is not None:
         right = _equal(reference.answer_value, reference.answer_unit, stated[0])
     expected = " x ".join(f"{one.value} {one.unit or ''}".strip() for one in stated)
@@ -287,7 +295,9 @@ def _offsets(evidence: Sequence[Evidence]) -> dict[int, float]:
     found = {
         axis: float(one.value)
         for one in evidence
-        if one.tool == "offset" and isinstance(axis := one.arguments.get("axis"), int) and not isinstance(one.value, str)
+        if one.tool == "offset"
+        and isinstance(axis := one.arguments.get("axis"), int)
+        and not isinstance(one.value, str)
     }
     return found if len(found) == len(evidence) else {}
 
@@ -394,7 +404,9 @@ def _longest_along(item: Item, reference: Reference, key: str) -> Verdict | None
     for found in edges.values():
         shorter, longest = sorted(found.values())[-2:]
         gaps.append(relative_gap(shorter, longest))
-    return Verdict(right == [key], key, " and ".join(right) or f"a structure that is longest {AXES[asked[0]]}", min(gaps))
+    return Verdict(
+        right == [key], key, " and ".join(right) or f"a structure that is longest {AXES[asked[0]]}", min(gaps)
+    )
 
 
 def _heading(item: Item, reference: Reference, key: str) -> Verdict | None:

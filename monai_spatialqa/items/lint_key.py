@@ -174,7 +174,12 @@ def two_right_options(item: LintItem, context: LintContext) -> Iterator[Fault]:
             continue
         rival = other if item.options[one] == key else one
         found = item.readings[rival]
-        if found.interval and found.whole and found.dimensions[0] == value.dimension and found.interval.holds(value.base):
+        if (
+            found.interval
+            and found.whole
+            and found.dimensions[0] == value.dimension
+            and found.interval.holds(value.base)
+        ):
             yield Fault(item.option_field(rival), item.options[rival], f"an answer that {key!r} does not fit")
 
 

@@ -38,7 +38,9 @@ def key_in_question(item: LintItem, context: LintContext) -> Iterator[Fault]:
             question = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", "_", question, flags=re.IGNORECASE)
     named = [option for option in item.options if _names(question, option)]
     if named == [item.key] and len(item.options) > 1:
-        yield Fault("question", item.question, f"a question that does not name {item.key!r}, or names other options, too")
+        yield Fault(
+            "question", item.question, f"a question that does not name {item.key!r}, or names other options, too"
+        )
 
 
 @item_rule("error")

@@ -198,7 +198,19 @@ def _number(written: str, exponent: str | None) -> tuple[Decimal, Decimal]:
 
 
 _SYMBOLS = {">=": "G", "=>": "G", "≥": "G", "<=": "L", "=<": "L", "≤": "L", "<": "l", ">": "g", "~": "a", "≈": "a"}
-_SYMBOLS |= {"-": "t", "–": "t", "—": "t", "−": "t", "…": "t", "x": "x", "×": "x", "*": "x", ",": "n", ";": "n", "+": "p"}
+_SYMBOLS |= {
+    "-": "t",
+    "–": "t",
+    "—": "t",
+    "−": "t",
+    "…": "t",
+    "x": "x",
+    "×": "x",
+    "*": "x",
+    ",": "n",
+    ";": "n",
+    "+": "p",
+}
 _WORDS = (
     ("G", r"at least|(?:no|not) (?:less|smaller|shorter) than|from"),
     ("l", r"(?:less|smaller|fewer|shorter|lower) than|under|below|up to but not including"),

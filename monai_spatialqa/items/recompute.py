@@ -61,9 +61,7 @@ def recompute(
         tolerance: relative difference up to which two figures are equal.
     """
     found = tuple(
-        mismatch
-        for at, one in enumerate(reference.evidence)
-        for mismatch in _differences(at, one, view, tolerance)
+        mismatch for at, one in enumerate(reference.evidence) for mismatch in _differences(at, one, view, tolerance)
     )
     return Recomputed(found, answer_from_evidence(item, reference))
 
