@@ -1,4 +1,4 @@
-"""What the linter sees: an item of any origin, the case it is about, and the rules by name. One rule is one function."""
+"""What the linter sees: an item of any origin, the case it is about, and the rules by name."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from itertools import combinations
 
 from monai_spatialqa.items.follows import Verdict, answer_from_evidence, key_text
 from monai_spatialqa.items.lint_item import Fault, LintContext, LintItem, item_rule
-from monai_spatialqa.items.quantities_in_text import folded, read_text, unit_named
+from monai_spatialqa.items.quantities_in_text import read_text
 from monai_spatialqa.items.recompute import recompute, structures_of
 from monai_spatialqa.items.tools import PURPOSES
 from monai_spatialqa.items.view import CaseView, Purpose
@@ -33,7 +33,7 @@ def key_double(item: LintItem, context: LintContext) -> Iterator[Fault]:
 
 @item_rule("error")
 def key_not_its_text(item: LintItem, context: LintContext) -> Iterator[Fault]:
-    """The letter of the key and the text of the key, or the wrong options that are explained, do not fit the options."""
+    """The letter and the text of the key, or the wrong options that are explained, do not fit the options."""
     if item.item is None or item.reference is None or item.item.format == "numeric":
         return
     key = key_text(item.item, item.reference)
@@ -49,7 +49,7 @@ def key_not_its_text(item: LintItem, context: LintContext) -> Iterator[Fault]:
 
 @item_rule("error")
 def key_not_a_quantity(item: LintItem, context: LintContext) -> Iterator[Fault]:
-    """The answer to an open question is no number, is not one number, or is 0, for which no relative accuracy exists."""
+    """The answer to an open question is not one number, or is 0, for which no relative accuracy exists."""
     if item.format != "numeric" or len(item.answers) != 1:
         return
     reading = read_text(item.answers[0])
@@ -128,9 +128,7 @@ def evidence_differs(item: LintItem, context: LintContext) -> Iterator[Fault]:
 def answer_differs(item: LintItem, context: LintContext) -> Iterator[Fault]:
     """The answer is not the one that follows from its evidence."""
     verdict = _verdict(item)
-    if verdict is not None and verdict.follows is False and item.keys:
-        yield Fault("answer", verdict.found, verdict.expected)
-    elif verdict is not None and verdict.follows is False and item.format == "numeric":
+    if verdict is not None and verdict.follows is False and (item.keys or item.format == "numeric"):
         yield Fault("answer", verdict.found, verdict.expected)
 
 

@@ -12,23 +12,27 @@ from monai_spatialqa.items.quantities_in_text import Interval, Reading, ShownQua
 from monai_spatialqa.records.item import LETTERS
 
 _LETTER = r"(?:(?:option|answer|choice) )?\(?[a-h]\)?"
-_EQUAL = (
-    r"(?:the )?(?:equal(?:ly)?|same|similar|identical|comparable)(?: (?:in|to|of|size|sized|large|long|far|big|volume|length|"
-    r"height|width|depth|distance|extent|diameter|values?|magnitude|each other|one another|both|for (?:both|all)))*"
-)
-_NEARLY = r"(?:(?:about|approximately|roughly|nearly|almost|more or less|essentially|virtually) )?"
+_NAMED = rf"(?:{_LETTER}|[1-8])"
 _ORDER = re.compile(
-    r"(?:all|none|any|both|neither|either|two|one|some) of (?:the )?(?:above|below|these|those|other|options|answers|preceding)"
-    rf"|(?:both|either|neither|only|options?|answers?|choices?) (?:{_LETTER}|[1-8])(?:,? ?(?:and|or|nor|&|,) ?(?:{_LETTER}|[1-8]))+(?: only)?"
+    r"(?:all|none|any|both|neither|either|two|one|some) of (?:the )?"
+    r"(?:above|below|these|those|other|options|answers|preceding)"
+    rf"|(?:both|either|neither|only|options?|answers?|choices?) {_NAMED}(?:,? ?(?:and|or|nor|&|,) ?{_NAMED})+(?: only)?"
     rf"|{_LETTER}(?:, ?{_LETTER})*,? (?:and|or|&) {_LETTER}(?: only)?"
     r"|(?:the )?(?:first|last) (?:two|three)(?: options| answers)?"
     r"|(?:the )?(?:option|answer|choice|one)s? (?:above|below)"
 )
+_EQUAL = (
+    r"(?:the )?(?:equal(?:ly)?|same|similar|identical|comparable)"
+    r"(?: (?:in|to|of|size|sized|large|long|far|big|volume|length|height|width|depth|distance|extent|diameter|values?|"
+    r"magnitude|each other|one another|both|for (?:both|all)))*"
+)
+_NEARLY = r"(?:(?:about|approximately|roughly|nearly|almost|more or less|essentially|virtually) )?"
 _FILLER = re.compile(
     r"(?:can ?not|can't|could not|impossible to|not possible to|unable to|hard to|difficult to)\b.*"
     r"\b(?:compare|compared|determined?|tell|say|said|be known|judged?|decide|decided|assess|assessed|answer|answered)"
-    r"|(?:not enough|insufficient|no|lack of) (?:information|data|evidence)|indetermina(?:te|ble)|undetermined|not comparable"
-    r"|not (?:sure|known|clear|determinable|given|stated|applicable)|unclear|unknown|uncertain|n ?/ ?a|i (?:don't|do not) know"
+    r"|(?:not enough|insufficient|no|lack of) (?:information|data|evidence)"
+    r"|indetermina(?:te|ble)|undetermined|not comparable|unclear|unknown|uncertain|n ?/ ?a|i (?:don't|do not) know"
+    r"|not (?:sure|known|clear|determinable|given|stated|applicable)"
     rf"|{_NEARLY}{_EQUAL}"
     rf"|(?:they|both|the two|these|all)(?: \w+)?(?: are| have| is)?(?: of)? {_NEARLY}{_EQUAL}"
     r"|no (?:significant |real |clear )?difference|other|something else|does not matter"

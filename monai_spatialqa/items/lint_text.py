@@ -1,4 +1,4 @@
-"""Rules about what is written: questions that give the key away, units that are missing, mixed, or those of an array."""
+"""Rules about what is written: questions that give the key away, units missing, mixed, or those of an array."""
 
 from __future__ import annotations
 

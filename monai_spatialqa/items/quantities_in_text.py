@@ -1,3 +1,4 @@
+# ruff: noqa: RUF001 - the dashes and signs that numbers are written with
 """Numbers with units as question texts show them: exact values, intervals and sizes. Knows the forms that items use.
 
 ``105.72 cm3``, ``1,450 cm³``, ``-3.4 cm``, ``2 x 10^3 mm3``, ``50-70 ml``, ``less than 20 mm``, ``85 ml or more, but
