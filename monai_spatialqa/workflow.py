@@ -148,10 +148,9 @@ def exit_nonzero_if(summary: Any = None) -> None:
     failed = summary.get("failed") if isinstance(summary, Mapping) else getattr(summary, "failed", summary)
     number = failed if isinstance(failed, int) else len(failed or ())
     if number:
-        told = getattr(summary, "exit_message", None)
-        raise SystemExit(
-            told or f"{number} {'case' if number == 1 else 'cases'} failed; all others are done. See the records."
-        )
+        cases = "1 case" if number == 1 else f"{number} cases"
+        told = f"{cases} failed; all others are done. See the records."
+        raise SystemExit(getattr(summary, "exit_message", told))
 
 
 def component(key: str) -> Callable[..., Any]:
