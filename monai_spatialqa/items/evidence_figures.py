@@ -120,9 +120,10 @@ def figure_named(evidence: Sequence[Evidence], text: str) -> float | None:
     shown = folded(text)
     if shown in figures:
         return figures[shown]
-    for axis in AXES:
-        if axis in figures and all(word in re.findall(r"\w+", shown) for word in axis.split("-")):
-            return figures[axis]
+    words = set(re.findall(r"\w+", shown))
+    axes = [axis for axis in AXES if words.issuperset(axis.split("-"))]
+    if len(axes) == 1 and axes[0] in figures:
+        return figures[axes[0]]
     return None
 
 
