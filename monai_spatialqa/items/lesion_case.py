@@ -1,9 +1,9 @@
 """What a case tells of its lesions: which structures are lesions, the organ of each, and the vessels beside them.
 
 A lesion is what the label map calls a tumour, or a part of one: by its kind, or by the group ``tumours``. Its organ
-follows from the kind (``data/lesion_organs.yaml``) and from the structures that the label map has. Where a map labels an
-organ's rest and its tumour apart, the organ as an anatomist means it is both together: the map's own union, if it has
-one, or else the sum of the parts.
+follows from the kind (``data/lesion_organs.yaml``) and from the structures that the label map has. Where a map labels
+an organ's rest and its tumour apart, the organ as an anatomist means it is both together: the map's own union, if it
+has one, or else the sum of the parts.
 """
 
 from __future__ import annotations
@@ -104,6 +104,9 @@ def organ_of(view: CaseView, lesion: str) -> str | None:
         view.refuse("the label map has no organ of this tumour", lesion)
     if len(names) < 2:
         return names[0] if names else None
+    if any("not_segmented" in view.structure(name).status for name in names):
+        view.refuse("of several organs that a lesion may lie in, one was not segmented", lesion)
+        return None
     touched = []
     for name in names:
         area = figure(view, "contact_area", lesion, name, first=lesion, second=name)

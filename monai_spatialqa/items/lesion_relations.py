@@ -36,7 +36,10 @@ ONE_PIECE = 0.1
 """An organ whose second piece is larger than this share of its first is no single body, and its hull means nothing."""
 
 NEAR_MISSES = 2
-"""Vessels without contact that a lesion's contact is asked for: the nearest ones. A far one is no question."""
+"""Vessels without contact that a lesion's contact is asked for: so many of the nearest."""
+
+NEAR_MM = 40.0
+"""Contact with a vessel farther away than this is no question."""
 
 _KINDS = {
     "surface_distance": "the shortest distance between their surfaces",
@@ -157,7 +160,7 @@ def _touching(view: CaseView, first: str, second: str) -> bool:
 def lesion_touches_vessel(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]:
     """Whether a lesion is in contact with a vessel.
 
-    Of vessels without contact only the nearest are asked for. A contact is sure when it is broader than what a shift of
+    Of vessels without contact only near ones are asked for. A contact is sure when it is broader than what a shift of
     half a voxel along it takes away at its rim: of ``n`` faces in a patch, about twice the square root of ``n``.
     No contact is sure when more than one voxel fits between the two.
     """
@@ -206,7 +209,7 @@ def _contact_candidates(view: CaseView, lesion: str) -> list[str]:
             continue
         if area.value > 0:
             touched.append(vessel)
-        else:
+        elif distance.value <= NEAR_MM:
             apart.append((distance, vessel))
     return [*touched, *(vessel for _, vessel in ranked(apart, largest_first=False)[:NEAR_MISSES])]
 

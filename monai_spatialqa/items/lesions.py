@@ -108,7 +108,7 @@ def lesion_piece_count(view: CaseView, rules: Rules, random: Random) -> Iterator
             structures=(lesion,),
             words={"a": readable_name(lesion), "speck": _shown(Quantity(SPECK_ML, SPECK_ML, SPECK_ML, "ml"), rules)},
             key=Choice(_pieces(parts.count)),
-            wrong=tuple(Choice(_pieces(number), f"there are {_pieces(parts.count)}") for number in near),
+            wrong=tuple(Choice(_pieces(number), f"the segmentation has {_pieces(parts.count)}") for number in near),
             evidence=(evidence(view, "component_count", structure=lesion),),
             margin=_clearance(parts.boxes),
         )

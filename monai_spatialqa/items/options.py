@@ -92,7 +92,8 @@ def interval_choices(
 ) -> tuple[Choice, tuple[Choice, ...], float] | None:
     """Exhaustive intervals that do not overlap; the key's holds its whole half-voxel range. None where none can.
 
-    The cuts are round numbers, each at least twice the value gap from the next.
+    The cuts are round numbers, each at least twice the value gap from the next. All intervals are about as wide as the
+    key's, relative to their values: its width would give it away.
 
     Args:
         key: in the unit that is shown.
@@ -139,7 +140,7 @@ def _cuts(key: Quantity, count: int, position: int, rules: Rules) -> list[float]
     low, high = (key.low, key.high) if rules.robust else (key.value, key.value)
     if low <= 0:
         return None
-    ratio = 1 + 2 * rules.value_gap
+    ratio = max(1 + 2 * rules.value_gap, (1 + rules.value_gap) ** 2 * high / low)
     below: list[float] = []
     above: list[float] = []
     edge = low
