@@ -88,17 +88,19 @@ def _percent(factor: float) -> str:
 
 
 def interval_choices(
-    key: Quantity, rules: Rules, random: Random, place: int | None = None
+    key: Quantity, rules: Rules, random: Random, place: int | None = None, *, below: float = math.inf
 ) -> tuple[Choice, tuple[Choice, ...], float] | None:
     """Exhaustive intervals that do not overlap; the key's holds its whole half-voxel range. None where none can.
 
-    The cuts are round numbers, each at least twice the value gap from the next.
+    The cuts are round numbers, each at least twice the value gap from the next. All intervals are about as wide as the
+    key's, relative to their values: its width would give it away.
 
     Args:
         key: in the unit that is shown.
         rules: number of options, gaps.
         random: decides which of the intervals is the key's.
         place: which one it is (0 is the lowest); default: chosen.
+        below: what the value cannot reach, and no cut does: 100 for a share in percent.
 
     Returns:
         The key, the wrong intervals, and the margin: distance to the nearer cut over the half-width of the range.
@@ -106,7 +108,7 @@ def interval_choices(
     count = rules.options
     position = random.randrange(count) if place is None else place
     cuts = _cuts(key, count, position, rules)
-    if cuts is None:
+    if cuts is None or cuts[-1] >= below:
         return None
     places = max((_places(cut) for cut in cuts), default=0)
 
@@ -115,8 +117,8 @@ def interval_choices(
             return f"less than {shown_value(cuts[0], key.unit, places)}"
         if at == count - 1:
             return f"{shown_value(cuts[-1], key.unit, places)} or more"
-        low, high = (f"{cut:.{places}f}" for cut in cuts[at - 1 : at + 1])
-        return f"{low} {key.unit} or more, but less than {high} {key.unit}"
+        low, high = (shown_value(cut, key.unit, places) for cut in cuts[at - 1 : at + 1])
+        return f"{low} or more, but less than {high}"
 
     choices = [
         Choice(text(at), "" if at == position else "the measured value lies in another interval", _middle(cuts, at))
@@ -138,7 +140,7 @@ def _cuts(key: Quantity, count: int, position: int, rules: Rules) -> list[float]
     low, high = (key.low, key.high) if rules.robust else (key.value, key.value)
     if low <= 0:
         return None
-    ratio = 1 + 2 * rules.value_gap
+    ratio = max(1 + 2 * rules.value_gap, (1 + rules.value_gap) ** 2 * high / low)
     below: list[float] = []
     above: list[float] = []
     edge = low

@@ -102,6 +102,9 @@ ORGANS: tuple[Organ, ...] = (
     ),
 )
 
+VESSELS = ("aorta", "inferior_vena_cava")
+"""Which of the organs are vessels."""
+
 TUMOURS: tuple[Tumour, ...] = (
     Tumour("liver_tumor", 201, ("liver",), 14.0, 55, 420),
     Tumour("kidney_tumor", 202, ("kidney_left", "kidney_right"), 8.5, 95, 330),

@@ -12,9 +12,10 @@ import nibabel as nib
 import numpy as np
 import numpy.typing as npt
 
+from monai_spatialqa.anatomy import TUMOUR_KINDS, LabelMap, load_label_map
 from monai_spatialqa.errors import SettingsError
 from monai_spatialqa.phantoms.grid import is_sheared
-from monai_spatialqa.phantoms.layout import Modality
+from monai_spatialqa.phantoms.layout import VESSELS, Modality
 from monai_spatialqa.phantoms.shape import Shape, Vector
 
 
@@ -47,6 +48,17 @@ class Phantom:
     def label_names(self) -> dict[int, str]:
         """Id -> structure name, by id: a label map for the measuring transforms."""
         return {shape.label: name for name, shape in sorted(self.shapes.items(), key=lambda entry: entry[1].label)}
+
+    @property
+    def label_map(self) -> LabelMap:
+        """The same with the kinds of the tumours and the group of vessels, for questions about lesions."""
+        kinds = {f"{kind}_tumor": kind for kind in TUMOUR_KINDS}
+        structures = {
+            label: {"name": name, "tumour_kind": kinds[name]} if name in kinds else name
+            for label, name in self.label_names.items()
+        }
+        groups = {"vessels": [name for name in VESSELS if name in self.shapes]}
+        return load_label_map({"name": "phantom", "structures": structures, "groups": groups})
 
     @property
     def spacing_mm(self) -> Vector:

@@ -324,3 +324,13 @@ def test_simpleitk_sees_the_same_places(tmp_path):
         centroid = indices.mean(axis=0) @ phantom.affine[:3, :3].T + phantom.affine[:3, 3]
         assert np.asarray(statistics.GetCentroid(label)) * (-1, -1, 1) == pytest.approx(centroid, abs=1e-2), name
         assert statistics.GetPhysicalSize(label) == pytest.approx(len(indices) * phantom.voxel_volume_mm3, rel=1e-5)
+
+
+def test_a_phantoms_label_map_knows_tumours_and_vessels():
+    label_map = make_phantom(7, shape=(60, 45, 50), spacing_mm=(6.0, 6.0, 8.0)).label_map
+    assert label_map.tumours == {
+        "kidney": ("kidney_tumor",),
+        "pancreas": ("pancreas_tumor",),
+        "liver": ("liver_tumor",),
+    }
+    assert label_map.group("vessels") == ["aorta", "inferior_vena_cava"]

@@ -1,0 +1,272 @@
+"""Questions about a lesion and what lies around it: nearest structure, distance to a vessel, contact, bulging out.
+
+What resectability turns on. All but the nearest structure need records of ``detail: full`` with the pairs of lesion and
+structure among the distances; a question whose pair is missing is counted as not measured. Tried on phantoms: public
+scans with tumour, organ and vessels in one label map cannot be shipped.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from random import Random
+
+from monai_spatialqa.items.draft import Choice, Draft, Rules, subtask
+from monai_spatialqa.items.lesion_case import (
+    NOT_MEASURED,
+    figure,
+    lesions,
+    organ_names,
+    organ_of,
+    organ_words,
+    unrelated,
+    vessels,
+)
+from monai_spatialqa.items.options import value_choices
+from monai_spatialqa.items.quantity import Quantity, relative_gap
+from monai_spatialqa.items.ranking import ranked, robust_margin
+from monai_spatialqa.items.tools import evidence, run_tool
+from monai_spatialqa.items.view import CaseView
+from monai_spatialqa.items.wording import readable_name, shown_value
+
+OUTSIDE_PERCENT = 25.0
+"""How much of a lesion must lie outside its organ's hull to count as bulging out."""
+
+ONE_PIECE = 0.1
+"""An organ whose second piece is larger than this share of its first is no single body, and its hull means nothing."""
+
+NEAR_MISSES = 2
+"""Vessels without contact that a lesion's contact is asked for: so many of the nearest."""
+
+NEAR_MM = 40.0
+"""Contact with a vessel farther away than this is no question."""
+
+_KINDS = {
+    "surface_distance": "the shortest distance between their surfaces",
+    "center_distance": "the distance between the centres of their bounding boxes",
+}
+
+
+@subtask("DIST", "lesion_closest_structure")
+def lesion_closest_structure(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]:
+    """Which of several structures lies closest to a lesion, its own organ left out; by surfaces, or else by centres."""
+
+    def around(lesion: str) -> list[str]:
+        own = {*organ_names(view, lesion), *view.tumours}
+        return [name for name in view.askable("place") if name not in own and unrelated(view, name, lesion)]
+
+    yield from _closest(view, rules, random, "lesion_closest_structure", around)
+
+
+@subtask("DIST", "lesion_closest_vessel")
+def lesion_closest_vessel(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]:
+    """Which of several vessels lies closest to a lesion; by surfaces, or else by centres."""
+    yield from _closest(view, rules, random, "lesion_closest_vessel", lambda lesion: _vessels_beside(view, lesion))
+
+
+def _vessels_beside(view: CaseView, lesion: str) -> list[str]:
+    return [name for name in vessels(view) if unrelated(view, name, lesion)]
+
+
+def _closest(
+    view: CaseView, rules: Rules, random: Random, name: str, around: Callable[[str], list[str]]
+) -> Iterator[Draft]:
+    asked: list[tuple[str, str, list[str]]] = []
+    for lesion in lesions(view, "place", random):
+        others = around(lesion)
+        random.shuffle(others)
+        measured = [other for other in others if view.surface_distance(lesion, other) is not None]
+        tool, usable = "surface_distance", measured
+        if len(measured) < rules.options:
+            tool, usable = "center_distance", others
+        ends = range(rules.options, len(usable) + 1, rules.options)
+        asked += [(lesion, tool, usable[end - rules.options : end]) for end in ends]
+    random.shuffle(asked)
+    for lesion, tool, chosen in asked:
+        order = ranked(
+            [(run_tool(view, tool, {"first": lesion, "second": other}), other) for other in chosen],
+            largest_first=False,
+        )
+        (best, key), (second, _) = order[0], order[1]
+        if relative_gap(best.value, second.value) < rules.comparison_gap:
+            view.refuse("two figures are too near to compare", lesion, key)
+            continue
+        yield Draft(
+            task="DIST",
+            subtask=name,
+            structures=(lesion, *chosen),
+            words={"a": readable_name(lesion), "kind": _KINDS[tool]},
+            key=Choice(readable_name(key)),
+            wrong=tuple(
+                Choice(readable_name(other), f"{_told(found, rules)} away; the right one is {_told(best, rules)} away")
+                for found, other in order[1:]
+            ),
+            evidence=tuple(evidence(view, tool, rules.length_unit, first=lesion, second=other) for _, other in order),
+            margin=robust_margin(best, second),
+        )
+
+
+@subtask("DIST", "lesion_vessel_distance")
+def lesion_vessel_distance(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]:
+    """The shortest distance between the surfaces of a lesion and a vessel that it does not touch."""
+    for lesion, vessel in _vessel_pairs(view, random):
+        measured = view.surface_distance(lesion, vessel)
+        if measured is None:
+            view.refuse(NOT_MEASURED, lesion, vessel)
+            continue
+        if _touching(view, lesion, vessel):
+            continue
+        key = _between_surfaces(view, measured).to(rules.length_unit)
+        plausible = [
+            (found, f"the distance from the {readable_name(lesion)} to the {readable_name(other)}")
+            for other in _vessels_beside(view, lesion)
+            if other != vessel and (found := view.surface_distance(lesion, other)) is not None
+        ]
+        plausible.append((view.distance(lesion, vessel), "the distance between the centres of their bounding boxes"))
+        told = [(value.to(rules.length_unit).value, why) for value, why in plausible]
+        choices = value_choices(key, told, rules, random)
+        if choices is None:
+            view.refuse("the value is uncertain by more than the gap between options", lesion, vessel)
+            continue
+        yield Draft(
+            task="DIST",
+            subtask="lesion_vessel_distance",
+            structures=(lesion, vessel),
+            words={"a": readable_name(lesion), "b": readable_name(vessel)},
+            key=choices[0],
+            wrong=choices[1],
+            evidence=(evidence(view, "surface_distance", rules.length_unit, first=lesion, second=vessel),),
+        )
+
+
+def _between_surfaces(view: CaseView, measured: Quantity) -> Quantity:
+    """A distance between voxel centres, with a range that also holds the one between the voxels' outer faces."""
+    low = max(0.0, measured.value - max(view.geometry.spacing_mm))
+    return Quantity(measured.value, low, measured.high, measured.unit)
+
+
+def _vessel_pairs(view: CaseView, random: Random) -> list[tuple[str, str]]:
+    pairs = [(lesion, vessel) for lesion in lesions(view, "place", random) for vessel in _vessels_beside(view, lesion)]
+    random.shuffle(pairs)
+    return pairs
+
+
+def _touching(view: CaseView, first: str, second: str) -> bool:
+    pair = view.pair(first, second, "surface")
+    return pair is not None and "touching" in pair.status
+
+
+@subtask("DIST", "lesion_touches_vessel")
+def lesion_touches_vessel(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]:
+    """Whether a lesion is in contact with a vessel.
+
+    Of vessels without contact only near ones are asked for. A contact is sure when it is broader than what a shift of
+    half a voxel along it takes away at its rim: of ``n`` faces in a patch, about twice the square root of ``n``.
+    No contact is sure when more than one voxel fits between the two.
+    """
+    asked = [
+        (lesion, vessel) for lesion in lesions(view, "place", random) for vessel in _contact_candidates(view, lesion)
+    ]
+    random.shuffle(asked)
+    for lesion, vessel in asked:
+        pair = view.pair(lesion, vessel, "surface")
+        assert pair is not None
+        assert pair.contact_faces is not None
+        area = run_tool(view, "contact_area", {"first": lesion, "second": vessel})
+        distance = run_tool(view, "surface_distance", {"first": lesion, "second": vessel})
+        if pair.contact_faces:
+            right, wrong = "yes", "no"
+            why = f"they share {shown_value(area.value, area.unit)} of their surfaces"
+            margin = math.sqrt(pair.contact_faces) / 2
+        else:
+            right, wrong = "no", "yes"
+            why = f"they are {_told(distance, rules)} apart"
+            step = max(view.geometry.spacing_mm)
+            margin = max(0.0, distance.value - step) / step
+        yield Draft(
+            task="DIST",
+            subtask="lesion_touches_vessel",
+            structures=(lesion, vessel),
+            words={"a": readable_name(lesion), "b": readable_name(vessel)},
+            key=Choice(right),
+            wrong=(Choice(wrong, why),),
+            evidence=(
+                evidence(view, "contact_area", first=lesion, second=vessel),
+                evidence(view, "surface_distance", rules.length_unit, first=lesion, second=vessel),
+            ),
+            format="yesno",
+            margin=margin,
+        )
+
+
+def _contact_candidates(view: CaseView, lesion: str) -> list[str]:
+    """Vessels that the lesion touches, and the nearest of the others."""
+    touched, apart = [], []
+    for vessel in _vessels_beside(view, lesion):
+        area = figure(view, "contact_area", lesion, vessel, first=lesion, second=vessel)
+        distance = view.surface_distance(lesion, vessel)
+        if area is None or distance is None:
+            continue
+        if area.value > 0:
+            touched.append(vessel)
+        elif distance.value <= NEAR_MM:
+            apart.append((distance, vessel))
+    return [*touched, *(vessel for _, vessel in ranked(apart, largest_first=False)[:NEAR_MISSES])]
+
+
+@subtask("EXT", "lesion_outside_organ")
+def lesion_outside_organ(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]:
+    """Whether a quarter or more of a lesion lies outside the convex hull of its organ.
+
+    The hull is that of the organ's own label, without the lesion. It also holds what the organ wraps around, so the
+    question is about the hull and not about the organ; "any part" would hang on a single voxel.
+    """
+    for lesion in lesions(view, "place", random):
+        organ = organ_of(view, lesion)
+        if organ is None or not view.may_ask(organ, "place") or not _has_hull(view, lesion, organ):
+            continue
+        inside = figure(view, "share_inside", lesion, organ, inner=lesion, outer=organ)
+        if inside is None:
+            continue
+        outside = 100 - inside.value
+        right, wrong = ("yes", "no") if outside >= OUTSIDE_PERCENT else ("no", "yes")
+        yield Draft(
+            task="EXT",
+            subtask="lesion_outside_organ",
+            structures=(lesion, organ),
+            words={"a": readable_name(lesion), "b": organ_words(view, organ)},
+            key=Choice(right),
+            wrong=(Choice(wrong, f"{shown_value(outside, '%', 0)} of it lies outside"),),
+            evidence=(evidence(view, "share_inside", inner=lesion, outer=organ),),
+            format="yesno",
+            margin=abs(outside - OUTSIDE_PERCENT) / _hull_room(view.volume(lesion)),
+        )
+
+
+def _has_hull(view: CaseView, lesion: str, organ: str) -> bool:
+    """Whether the hull of an organ tells something of the lesion; the reason is counted where it does not."""
+    parts = view.structure(organ).components
+    if parts is None:
+        view.refuse(NOT_MEASURED, lesion, organ)
+        return False
+    if parts.count > 1 and parts.volumes_ml[1] > ONE_PIECE * parts.volumes_ml[0]:
+        view.refuse("the organ is in several pieces, whose hull holds what lies between", lesion, organ)
+        return False
+    if not unrelated(view, lesion, organ):
+        view.refuse("the organ's segmentation holds the lesion", lesion, organ)
+        return False
+    return True
+
+
+def _hull_room(volume: Quantity) -> float:
+    """By how many percent of the lesion half a voxel more or less of a hull changes the share inside, at most.
+
+    A convex border meets at most about half of the lesion's surface; the volume band is what half a voxel is worth over
+    all of that surface.
+    """
+    return 100 * volume.half_width() / 2 / volume.value
+
+
+def _told(found: Quantity, rules: Rules) -> str:
+    stated = found.to(rules.length_unit)
+    return shown_value(stated.value, stated.unit)

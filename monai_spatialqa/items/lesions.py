@@ -1,0 +1,243 @@
+"""Questions about a lesion itself: its share of the organ, its parts, its diameter, which of two is larger.
+
+They are filed under the task codes of the method, VOL, VOLEST, EXT and COMP. Relations to organs and vessels are in
+``lesion_relations.py``. Most of them need records of ``detail: full``. Public scans with an organ and its tumour in one
+label map cannot be shipped: these questions were tried on phantoms, and on a sarcoma whose label map has no organ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from random import Random
+
+import numpy as np
+
+from monai_spatialqa.items.draft import Choice, Draft, Rules, subtask
+from monai_spatialqa.items.lesion_case import NOT_MEASURED, Share, lesions, organ_words, shares, unrelated
+from monai_spatialqa.items.options import interval_choices, value_choices
+from monai_spatialqa.items.quantity import Quantity, relative_gap
+from monai_spatialqa.items.ranking import robust_margin
+from monai_spatialqa.items.tools import evidence, run_tool
+from monai_spatialqa.items.view import AXES, CaseView
+from monai_spatialqa.items.wording import readable_name, shown_value
+from monai_spatialqa.records import Components
+
+SPECK_ML = 0.1
+"""Pieces below this volume are specks. Where one is below twice that, it is not clear what counts, and nobody asks."""
+
+ALL_OF_IT = 95.0
+"""A lesion that makes up more percent of the whole than this is the whole, and its share no question."""
+
+AXIAL_DEG = 10.0
+"""Slices that lie further from the axial plane of the patient are not called axial."""
+
+
+@subtask("VOL", "lesion_share_interval")
+def lesion_share_interval(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]:
+    """In which interval a lesion's share of its organ lies, or a part's share of the whole tumour, by volume."""
+    for share, key in _shares(view, random):
+        places = random.sample(range(rules.options), rules.options)
+        tried = (interval_choices(key, rules, random, place, below=100.0) for place in places)
+        choices = next((found for found in tried if found is not None), None)
+        if choices is None:
+            view.refuse("no round intervals hold the range of the value", share.part)
+            continue
+        yield Draft(
+            task="VOL",
+            subtask="lesion_share_interval",
+            structures=(share.part, *share.whole),
+            words=_share_words(view, share),
+            key=choices[0],
+            wrong=choices[1],
+            evidence=(evidence(view, "volume_share", part=share.part, whole=list(share.whole)),),
+            margin=choices[2],
+            ordered=True,
+        )
+
+
+@subtask("VOLEST", "lesion_share_percent")
+def lesion_share_percent(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]:
+    """A lesion's share of its organ, or a part's share of the whole tumour, by volume, in percent."""
+    for share, key in _shares(view, random):
+        yield Draft(
+            task="VOLEST",
+            subtask="lesion_share_percent",
+            structures=(share.part, *share.whole),
+            words=_share_words(view, share),
+            key=Choice(shown_value(key.value, "%"), value=key.value, unit="%"),
+            wrong=(),
+            evidence=(evidence(view, "volume_share", part=share.part, whole=list(share.whole)),),
+            format="numeric",
+            answer_unit="%",
+        )
+
+
+def _shares(view: CaseView, random: Random) -> Iterator[tuple[Share, Quantity]]:
+    for share in shares(view, random):
+        key = run_tool(view, "volume_share", {"part": share.part, "whole": list(share.whole)})
+        if key.value > ALL_OF_IT:
+            view.refuse("the lesion is nearly all of the whole", share.part)
+            continue
+        yield share, key
+
+
+def _share_words(view: CaseView, share: Share) -> dict[str, str]:
+    """What the whole consists of is said part by part: an organ's label may leave its tumour out."""
+    names = [organ_words(view, name) for name in share.members if view.structure(name).voxel_count]
+    together = f"{', '.join(names[:-1])} and {names[-1]} taken together" if len(names) > 1 else names[0]
+    return {"a": readable_name(share.part), "whole": together}
+
+
+@subtask("VOL", "lesion_piece_count")
+def lesion_piece_count(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]:
+    """Of how many separate pieces a lesion consists; only where no piece is a speck, and all lie clearly apart.
+
+    Whether a single piece hangs together by more than a thread is not measured: its margin is null.
+    """
+    for lesion in lesions(view, "count", random):
+        parts = _clear_pieces(view, lesion)
+        if parts is None:
+            continue
+        first = max(1, parts.count - random.randrange(rules.options))
+        numbers = [parts.count - 1, parts.count + 1, *range(first, first + rules.options)]
+        near = [number for number in dict.fromkeys(numbers) if number > 0 and number != parts.count]
+        yield Draft(
+            task="VOL",
+            subtask="lesion_piece_count",
+            structures=(lesion,),
+            words={"a": readable_name(lesion), "speck": _shown(Quantity(SPECK_ML, SPECK_ML, SPECK_ML, "ml"), rules)},
+            key=Choice(_pieces(parts.count)),
+            wrong=tuple(Choice(_pieces(number), f"the segmentation has {_pieces(parts.count)}") for number in near),
+            evidence=(evidence(view, "component_count", structure=lesion),),
+            margin=_clearance(parts.boxes),
+        )
+
+
+@subtask("VOLEST", "lesion_largest_piece")
+def lesion_largest_piece(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]:
+    """The volume of the largest of several pieces of a lesion; only where it lies clearly apart from the others."""
+    for lesion in lesions(view, "size", random):
+        parts = _clear_pieces(view, lesion)
+        if parts is None or parts.count < 2:
+            continue
+        clearance = _clearance(parts.boxes)
+        if clearance is not None and clearance <= 1:
+            view.refuse("the pieces of the lesion are too near to each other", lesion)
+            continue
+        key = run_tool(view, "largest_component", {"structure": lesion}).to(rules.volume_unit)
+        yield Draft(
+            task="VOLEST",
+            subtask="lesion_largest_piece",
+            structures=(lesion,),
+            words={"a": readable_name(lesion), "unit": rules.volume_unit},
+            key=Choice(shown_value(key.value, key.unit), value=key.value, unit=key.unit),
+            wrong=(),
+            evidence=(evidence(view, "largest_component", rules.volume_unit, structure=lesion),),
+            format="numeric",
+            answer_unit=rules.volume_unit,
+        )
+
+
+def _clear_pieces(view: CaseView, lesion: str) -> Components | None:
+    """The pieces of a lesion, all of them listed and none a speck; None, with the reason counted, otherwise."""
+    parts = view.structure(lesion).components
+    if parts is None:
+        view.refuse(NOT_MEASURED, lesion)
+        return None
+    if len(parts.volumes_ml) < parts.count or parts.volumes_ml[-1] < 2 * SPECK_ML:
+        view.refuse("specks make the number of pieces ambiguous", lesion)
+        return None
+    return parts
+
+
+def _clearance(boxes: Sequence[tuple[tuple[int, int, int], tuple[int, int, int]]]) -> float | None:
+    """How many empty planes lie between the boxes of the two nearest pieces; None for a single piece.
+
+    One plane is what closes when both pieces grow by half a voxel.
+    """
+    gaps = [
+        max(max(start_b[axis] - stop_a[axis], start_a[axis] - stop_b[axis]) for axis in range(3))
+        for (start_a, stop_a), (start_b, stop_b) in combinations(boxes, 2)
+    ]
+    return float(max(0, min(gaps))) if gaps else None
+
+
+def _pieces(number: int) -> str:
+    return "1 piece" if number == 1 else f"{number} pieces"
+
+
+@subtask("EXT", "lesion_axial_diameter")
+def lesion_axial_diameter(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]:
+    """The longest diameter of a lesion within one axial slice."""
+    names = lesions(view, "place", random)
+    if names and not _axial(view):
+        view.refuse("the slices are not axial", *sorted(names))
+        return
+    for lesion in names:
+        found = view.structure(lesion).axial_diameter
+        measured = view.diameter(lesion)
+        if found is None or measured is None:
+            view.refuse(NOT_MEASURED, lesion)
+            continue
+        key = measured.to(rules.length_unit)
+        plausible = [
+            (Quantity(found.perpendicular_mm, 0.0, 0.0, "mm"), "the diameter perpendicular to the longest one"),
+            (Quantity(found.longest_mm / 2, 0.0, 0.0, "mm"), "the radius"),
+            *((view.extent(lesion, axis), f"{AXES[axis]} edge of the bounding box") for axis in (2, 1, 0)),
+            *(
+                (other, f"the diameter of the {readable_name(name)}")
+                for name in names
+                if name != lesion and (other := view.diameter(name)) is not None
+            ),
+        ]
+        told = [(value.to(rules.length_unit).value, why) for value, why in plausible]
+        choices = value_choices(key, told, rules, random)
+        if choices is None:
+            view.refuse("the value is uncertain by more than the gap between options", lesion)
+            continue
+        yield Draft(
+            task="EXT",
+            subtask="lesion_axial_diameter",
+            structures=(lesion,),
+            words={"a": readable_name(lesion)},
+            key=choices[0],
+            wrong=choices[1],
+            evidence=(evidence(view, "axial_diameter", rules.length_unit, structure=lesion),),
+        )
+
+
+def _axial(view: CaseView) -> bool:
+    """Whether the planes of the grid's first two axes are nearly perpendicular to the patient's long axis."""
+    affine = np.array(view.geometry.affine_ras_mm)
+    normal = np.cross(affine[:, 0], affine[:, 1])
+    return bool(abs(normal[2]) >= np.cos(np.radians(AXIAL_DEG)) * np.linalg.norm(normal))
+
+
+@subtask("COMP", "lesion_larger")
+def lesion_larger(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]:
+    """Whether one lesion has a larger volume than another one; they share no voxels."""
+    pairs = [pair for pair in combinations(lesions(view, "size", random), 2) if unrelated(view, *pair)]
+    random.shuffle(pairs)
+    for first, second in pairs:
+        one, other = view.volume(first), view.volume(second)
+        if relative_gap(one.value, other.value) < rules.comparison_gap:
+            view.refuse("two figures are too near to compare", *sorted((first, second)))
+            continue
+        right, wrong = ("yes", "no") if one.value > other.value else ("no", "yes")
+        yield Draft(
+            task="COMP",
+            subtask="lesion_larger",
+            structures=(first, second),
+            words={"a": readable_name(first), "b": readable_name(second)},
+            key=Choice(right),
+            wrong=(Choice(wrong, f"{_shown(one, rules)} against {_shown(other, rules)}"),),
+            evidence=tuple(evidence(view, "volume", rules.volume_unit, structure=name) for name in (first, second)),
+            format="yesno",
+            margin=robust_margin(one, other),
+        )
+
+
+def _shown(found: Quantity, rules: Rules) -> str:
+    stated = found.to(rules.volume_unit)
+    return shown_value(stated.value, stated.unit)
