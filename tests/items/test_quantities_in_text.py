@@ -143,7 +143,4 @@ def test_what_is_shown_is_read_back(value, unit):
 
 @given(st.text(max_size=60))
 def test_any_text_is_read(text):
-    reading = read_text(text)
-    assert len(reading.quantities) == reading.frame.count("#") or reading.interval or reading.whole or "#" in text or (
-        len(reading.quantities) > 1
-    )
+    assert all(one.step > 0 for one in read_text(text).quantities)
