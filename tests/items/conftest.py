@@ -75,7 +75,15 @@ def _volumes(view: CaseView, context: ItemContext) -> list[Pair]:
             if found is None:
                 continue
             draft = Draft(
-                "VOL", "x", (name,), {"q": asked}, found[0], found[1], (proof,), margin=margin, ordered=margin is not None
+                "VOL",
+                "x",
+                (name,),
+                {"q": asked},
+                found[0],
+                found[1],
+                (proof,),
+                margin=margin,
+                ordered=margin is not None,
             )
             pairs += _worded(draft, context, asked)
         true = random.random() < 0.5
@@ -118,7 +126,9 @@ def views(measured: list[Measurement]) -> dict[str, CaseView]:
 def choose(valid_pairs: list[Pair]) -> Callable[..., list[Pair]]:
     """Valid items of a form."""
 
-    def chosen(form: str = "mca", where: Callable[[Item, Reference], bool] = lambda item, reference: True) -> list[Pair]:
+    def chosen(
+        form: str = "mca", where: Callable[[Item, Reference], bool] = lambda item, reference: True
+    ) -> list[Pair]:
         return [(item, reference) for item, reference in valid_pairs if item.format == form and where(item, reference)]
 
     return chosen

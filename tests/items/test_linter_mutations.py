@@ -162,7 +162,13 @@ def nearly_the_key(item: Row, reference: Row, random: Random) -> bool | None:
 def a_filler(item: Row, reference: Row, random: Random) -> bool | None:
     if not is_choice(item):
         return False
-    fillers = ["cannot compare", "about equal", "Cannot be determined", "roughly the same size", "Not enough information"]
+    fillers = [
+        "cannot compare",
+        "about equal",
+        "Cannot be determined",
+        "roughly the same size",
+        "Not enough information",
+    ]
     replace_option(item, reference, some_wrong(item, reference, random), random.choice(fillers))
     return None
 
