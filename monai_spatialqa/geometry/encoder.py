@@ -50,8 +50,8 @@ class MarginalEncoder:
     _interior: NDArray[np.int64]
     _dilated: NDArray[np.int64]
     _spans: NDArray
-    _low: NDArray[np.int64]
-    _high: NDArray[np.int64]
+    _low: NDArray[np.int64] | None = None
+    _high: NDArray[np.int64] | None = None
 
     def __init__(
         self,
@@ -159,9 +159,8 @@ class MarginalEncoder:
         if slot_count > self._slot_capacity:
             self._grow_slots(min(MAX_LABELS, max(slot_count, 2 * self._slot_capacity)))
         first, stop, rows = self._added, self._count, self._grid[1]
-        kernels.add_runs(self._runs, first, stop, rows, self._steps0, self._histogram1, self._histogram2)
-        if self._weights is not None:
-            kernels.project_runs(self._runs, first, stop, rows, self._weights, self._low, self._high)
+        histograms = (self._steps0, self._histogram1, self._histogram2)
+        kernels.add_runs(self._runs, first, stop, rows, *histograms, self._weights, self._low, self._high)
         self._run_total += stop - first
         self._keep(self._runs[first:stop])
         self._added = stop
@@ -252,8 +251,8 @@ class MarginalEncoder:
             stop=tuple(o.shape[1] - o[:, ::-1].argmax(axis=1)[order].astype(np.int64) for o in occupied),
             interior=self._interior[:slot_count][order] if self._boundaries else None,
             dilated=self._dilated[:slot_count][order] if self._boundaries else None,
-            low=columns(self._low) if self._weights is not None else None,
-            high=columns(self._high) if self._weights is not None else None,
+            low=None if self._low is None else columns(self._low),
+            high=None if self._high is None else columns(self._high),
         )
         return found.reoriented([self._axes.index(axis) for axis in range(3)], [False] * 3)
 
