@@ -15,13 +15,9 @@ import torch
 from torch import Tensor
 
 from monai_spatialqa.errors import LabelValueError
-from monai_spatialqa.geometry.encoder import (
-    BLOCK_BYTES,
-    MarginalEncoder,
-    background_values,
-    refuse_bad_labels,
-)
-from monai_spatialqa.geometry.marginals import MAX_LABELS, Marginals
+from monai_spatialqa.geometry.encoder import BLOCK_BYTES, MarginalEncoder
+from monai_spatialqa.geometry.ids import background_values, refuse_bad_labels, refuse_too_many
+from monai_spatialqa.geometry.marginals import Marginals
 from monai_spatialqa.geometry.values import FLOAT_TOLERANCE, fractional_labels, inexact_labels
 
 SLAB_VOXELS = 1 << 22
@@ -83,7 +79,7 @@ def marginals_of(
         Marginals in the axis order of ``label``, with int64 tensors on the device of ``label``.
 
     Raises:
-        LabelValueError: see :func:`whole_numbers` and :func:`~monai_spatialqa.geometry.encoder.refuse_bad_labels`.
+        LabelValueError: see :func:`whole_numbers` and :func:`~monai_spatialqa.geometry.ids.refuse_bad_labels`.
     """
     if label.ndim != 3:
         raise LabelValueError("a label map has three axes", found=tuple(label.shape), expected="(X, Y, Z)")
@@ -188,8 +184,7 @@ class _TorchPass:
         for slab in self.slabs:
             seen = [torch.unique(torch.cat([known, self._runs(*slab)[0]]))]
             known = seen[0]
-            if known.numel() > MAX_LABELS:
-                refuse_bad_labels(range(known.numel()), 0, 1)
+            refuse_too_many(known.numel())
         size = known.numel()
         zeros = [torch.zeros((size, length), dtype=torch.int64, device=self.device) for length in self.shape]
         plane_histogram, row_histogram = zeros[0], zeros[1]
