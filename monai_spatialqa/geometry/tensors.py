@@ -15,9 +15,9 @@ import torch
 from torch import Tensor
 
 from monai_spatialqa.errors import LabelValueError
-from monai_spatialqa.geometry.encoder import BLOCK_BYTES, MarginalEncoder
 from monai_spatialqa.geometry.ids import background_values, refuse_bad_labels, refuse_too_many
 from monai_spatialqa.geometry.marginals import Marginals
+from monai_spatialqa.geometry.threaded import marginals_of_array
 from monai_spatialqa.geometry.values import FLOAT_TOLERANCE, fractional_labels, inexact_labels
 
 SLAB_VOXELS = 1 << 22
@@ -68,6 +68,9 @@ def marginals_of(
 ) -> Marginals:
     """Marginals of a label map.
 
+    The compiled path measures a large label map on ``torch.get_num_threads()`` threads. In the worker processes of a
+    ``DataLoader``, for which PyTorch sets that to one, it starts none.
+
     Args:
         label: (X, Y, Z) integer, bool or near-integer float tensor, in any memory layout.
         ignore: values that are no structure besides 0.
@@ -98,19 +101,14 @@ def marginals_of(
 
 
 def _compiled(stored: Tensor, ignore: tuple[int, ...], boundaries: bool, weights: list[list[int]] | None) -> Marginals:
-    """The compiled path over a CPU tensor whose last axis is the contiguous one."""
-    array = stored.cpu().numpy()
-    encoder = MarginalEncoder(array.shape[::-1], array.dtype, ignore=ignore, boundaries=boundaries, weights=weights)
-    if array.flags.c_contiguous:
-        flat = array.reshape(-1)
-        step = max(1, BLOCK_BYTES // array.itemsize)
-        for at in range(0, flat.size, step):
-            encoder.feed(flat[at : at + step])
-    else:
-        step = max(1, BLOCK_BYTES // max(1, array[0].nbytes))
-        for at in range(0, len(array), step):
-            encoder.feed(array[at : at + step].reshape(-1))  # copies one slab
-    found = encoder.result()
+    """The compiled path over a tensor whose last axis is the contiguous one."""
+    found = marginals_of_array(
+        stored.cpu().numpy(),
+        threads=torch.get_num_threads(),
+        ignore=ignore,
+        boundaries=boundaries,
+        weights=weights,
+    )
 
     def tensors(columns: Sequence) -> tuple[Tensor, ...]:
         return tuple(torch.from_numpy(column).to(stored.device) for column in columns)
