@@ -35,6 +35,7 @@ from monai_spatialqa.settings import as_plain, from_text, kinds_of, known_settin
 STAGES: dict[str, str | type[BaseModel]] = {
     "measure": "monai_spatialqa.measurement.settings:MeasureSettings",
     "generate": "monai_spatialqa.generation.settings:GenerateSettings",
+    "lint": "monai_spatialqa.generation.lint_settings:LintSettings",
 }
 """Stage name -> the model of its settings, as a class or as ``"module:Class"``, imported when it is needed."""
 
@@ -137,7 +138,7 @@ def exit_nonzero_if(summary: Any = None) -> None:
 
     Args:
         summary: the number of failed cases, a collection of them, or an object or mapping with such a ``failed``;
-            the summary of the last ``run_stage`` of this workflow when None.
+            the summary of the last ``run_stage`` of this workflow when None. An object's ``exit_message`` is the line.
 
     Raises:
         SystemExit: when the number is not zero.
@@ -147,7 +148,9 @@ def exit_nonzero_if(summary: Any = None) -> None:
     failed = summary.get("failed") if isinstance(summary, Mapping) else getattr(summary, "failed", summary)
     number = failed if isinstance(failed, int) else len(failed or ())
     if number:
-        raise SystemExit(f"{number} {'case' if number == 1 else 'cases'} failed; all others are done. See the records.")
+        cases = "1 case" if number == 1 else f"{number} cases"
+        told = f"{cases} failed; all others are done. See the records."
+        raise SystemExit(getattr(summary, "exit_message", told))
 
 
 def component(key: str) -> Callable[..., Any]:

@@ -1,4 +1,4 @@
-"""The generate stage: from ``measurements.jsonl`` to ``items.jsonl`` and ``references.jsonl``. Loaded on use."""
+"""The generate stage: from ``measurements.jsonl`` to ``items.jsonl`` and ``references.jsonl``; and the lint stage."""
 
 from __future__ import annotations
 
@@ -6,12 +6,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from monai_spatialqa.generation.lint import run_lint
+    from monai_spatialqa.generation.lint_settings import LintSettings
     from monai_spatialqa.generation.settings import GenerateSettings
     from monai_spatialqa.generation.stage import run_generation
 
-__all__ = ["GenerateSettings", "run_generation"]
+__all__ = ["GenerateSettings", "LintSettings", "run_generation", "run_lint"]
 
-_HOMES = {"GenerateSettings": "settings", "run_generation": "stage"}
+_HOMES = {
+    "GenerateSettings": "settings",
+    "LintSettings": "lint_settings",
+    "run_generation": "stage",
+    "run_lint": "lint",
+}
 
 
 def __getattr__(name: str) -> Any:

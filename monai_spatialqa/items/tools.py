@@ -8,7 +8,7 @@ from typing import Any
 
 from monai_spatialqa.errors import SettingsError
 from monai_spatialqa.items.quantity import Quantity
-from monai_spatialqa.items.view import CaseView
+from monai_spatialqa.items.view import CaseView, Purpose
 from monai_spatialqa.records.item import Argument, Evidence
 
 Tool = Callable[..., Quantity]
@@ -167,3 +167,14 @@ def _measured(found: Quantity | None, view: CaseView, what: str) -> Quantity:
             next_step="measure again with --detail full",
         )
     return found
+
+
+PURPOSES: Mapping[str, Purpose] = {
+    "center_distance": "place",
+    "offset": "place",
+    "surface_distance": "place",
+    "contact_area": "place",
+    "share_inside": "place",
+    "component_count": "count",
+}
+"""What a tool needs to know of its structures, where that is not their size."""
