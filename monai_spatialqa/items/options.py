@@ -129,7 +129,7 @@ def interval_choices(
     cuts = _cuts(key, count, position, rules, random)
     if cuts is None:
         return None
-    places = max((_places(cut) for cut in cuts), default=0)
+    places = max((round_places(cut) for cut in cuts), default=0)
     shown = [shown_value(cut, key.unit, places) for cut in cuts]
     texts = [
         f"less than {shown[0]}",
@@ -166,6 +166,6 @@ def round_number(value: float, *, up: bool) -> float:
     return float(whole.scaleb(power))
 
 
-def _places(value: float) -> int:
+def round_places(value: float) -> int:
     """Decimals that a round number has."""
     return max(0, -int(Decimal(repr(value)).normalize().as_tuple().exponent))
