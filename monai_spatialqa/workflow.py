@@ -32,7 +32,10 @@ from pydantic import BaseModel
 from monai_spatialqa.errors import SettingsError, SpatialQAError
 from monai_spatialqa.settings import as_plain, from_text, kinds_of, known_settings, refuse_lossy, same_data, validated
 
-STAGES: dict[str, str | type[BaseModel]] = {"measure": "monai_spatialqa.measurement.settings:MeasureSettings"}
+STAGES: dict[str, str | type[BaseModel]] = {
+    "measure": "monai_spatialqa.measurement.settings:MeasureSettings",
+    "generate": "monai_spatialqa.generation.settings:GenerateSettings",
+}
 """Stage name -> the model of its settings, as a class or as ``"module:Class"``, imported when it is needed."""
 
 PHASE_KEYS = ("initialize", "run", "finalize")

@@ -22,7 +22,7 @@ PERPENDICULAR_COSINE = 1e-6
 Taking them for perpendicular changes a distance by less than one part in a million."""
 
 _BOUND_SLACK = 1e-9
-"""Taken off the bound on sheared grids: far more than rounding, far less than what costs time."""
+"""Relative, taken off distances along the frame of a sheared grid: far more than rounding, too little to cost time."""
 
 _AXIS_PAIRS = ((0, 1), (0, 2), (1, 2))
 
@@ -37,14 +37,15 @@ class GridMetric:
     Attributes:
         squares: mm2, (3, longest axis): the square of a number of voxels along each RAS axis.
         cross: mm2, (3,): twice the products of the axes (0, 1), (0, 2) and (1, 2); 0 on perpendicular axes.
-        share: the squared distance is at least this share of the sum of the squares: 1 on perpendicular axes.
+        frame: on a sheared grid, mm, (3, 3) upper triangular: takes an offset to perpendicular axes, on which no offset
+            is longer than it is; None on perpendicular axes.
         neighbours: RAS index offsets (N, 3). Of a voxel that is nearest to another structure, at least one of these
             neighbours is not of its own structure, or lies outside the volume.
     """
 
     squares: NDArray[np.float64]
     cross: NDArray[np.float64]
-    share: float
+    frame: NDArray[np.float64] | None
     neighbours: NDArray[np.int64]
 
     @classmethod
@@ -56,25 +57,30 @@ class GridMetric:
             faces = np.array(
                 [[sign * (axis == at) for axis in range(3)] for at in range(3) for sign in (-1, 1)], np.int64
             )
-            return cls(squares=squares, cross=np.zeros(3), share=1.0, neighbours=faces)
+            return cls(squares=squares, cross=np.zeros(3), frame=None, neighbours=faces)
         columns = [[float(grid.affine[row, axis]) for row in range(3)] for axis in range(3)]
         cross = np.array([2.0 * _dot(columns[a], columns[b]) for a, b in _AXIS_PAIRS])
-        return cls(squares=squares, cross=cross, share=_smallest_share(grid), neighbours=_voronoi_neighbours(grid))
+        return cls(squares=squares, cross=cross, frame=_frame(grid), neighbours=_voronoi_neighbours(grid))
 
     @property
     def sheared(self) -> bool:
         """Whether the axes are not perpendicular."""
-        return self.share < 1
+        return self.frame is not None
+
+    @property
+    def shortest(self) -> float:
+        """No two voxels are nearer than this, mm2; on perpendicular axes some are as near."""
+        return 0.0 if self.sheared or self.squares.shape[1] < 2 else float(self.squares[:, 1].min())
 
 
 def _dot(one: list[float], other: list[float]) -> float:
     return one[0] * other[0] + one[1] * other[1] + one[2] * other[2]
 
 
-def _smallest_share(grid: RasGrid) -> float:
-    """How much shorter than on perpendicular axes a vector can be, squared; a little less, for rounding."""
-    unit = grid.affine[:3, :3] / np.array(grid.spacing_mm)
-    return max(0.0, float(np.linalg.eigvalsh(unit.T @ unit)[0]) - _BOUND_SLACK)
+def _frame(grid: RasGrid) -> NDArray[np.float64]:
+    """The grid's axes seen from perpendicular ones, shortened a little for rounding; the diagonal is positive."""
+    upper = np.linalg.qr(grid.affine[:3, :3])[1]
+    return upper * np.where(np.diag(upper) < 0, -1.0, 1.0)[:, None] * (1 - _BOUND_SLACK)
 
 
 def _voronoi_neighbours(grid: RasGrid) -> NDArray[np.int64]:

@@ -143,7 +143,16 @@ def _find_nearest(
 
     def fill(start: int) -> None:
         part = slice(start, start + _PAIRS_AT_ONCE)
-        nearest_voxels(metric.squares, metric.cross, metric.share, parts, roots[part], squared[part], nearest[part])
+        nearest_voxels(
+            metric.squares,
+            metric.cross,
+            metric.frame,
+            metric.shortest,
+            parts,
+            roots[part],
+            squared[part],
+            nearest[part],
+        )
 
     list(in_threads(fill, range(0, len(rows), _PAIRS_AT_ONCE), threads))
     found.distance_mm[rows] = np.sqrt(squared)

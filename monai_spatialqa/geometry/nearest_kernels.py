@@ -5,11 +5,13 @@ split, nearest first, and those dropped that are farther apart than the best pai
 be as near is looked at, so of equal distances the same pair always wins: the one whose first voxel, then whose second
 voxel comes first in the RAS grid.
 
-``tree`` stands for voxels, boxes, first, stop and leaves of a ``SurfaceTree``; ``squares``, ``cross`` and ``share`` are
-those of ``GridMetric``.
+On perpendicular axes the bound of two boxes is computed as the distance is, from whole numbers of voxels that are not
+larger. Rounding is monotonic, so that not even the last bit of it can drop a pair wrongly; on sheared axes the bound is
+taken a little lower than it is.
 
-The bound of two boxes is computed as the distance is, from whole numbers of voxels that are not larger. Rounding is
-monotonic, so that not even the last bit of it can drop a pair wrongly.
+``tree`` stands for voxels, boxes, first, stop and leaves of a ``SurfaceTree``; ``squares``, ``cross``, ``frame`` and
+``shortest`` are those of ``GridMetric``. On first use the loops are compiled once for perpendicular axes (``frame`` is
+None) and once for sheared ones.
 """
 
 from __future__ import annotations
@@ -23,44 +25,80 @@ from monai_spatialqa.geometry.compiled import compiled
 
 @compiled
 def _squared(  # pragma: no cover - compiled
-    squares: Any, cross: Any, sheared: bool, voxels: Any, one: int, other: int
+    squares: Any, cross: Any, frame: Any, voxels: Any, one: int, other: int
 ) -> Any:
     """Squared distance of two voxels, mm2."""
     x = np.int64(voxels[other, 0]) - np.int64(voxels[one, 0])
     y = np.int64(voxels[other, 1]) - np.int64(voxels[one, 1])
     z = np.int64(voxels[other, 2]) - np.int64(voxels[one, 2])
     found = squares[0, np.uintp(abs(x))] + squares[1, np.uintp(abs(y))] + squares[2, np.uintp(abs(z))]
-    if sheared:
+    if frame is not None:
         found += cross[0] * np.float64(x * y) + cross[1] * np.float64(x * z) + cross[2] * np.float64(y * z)
     return found
 
 
 @compiled
-def _gap(low: int, high: int, other_low: int, other_high: int) -> Any:  # pragma: no cover - compiled
-    """Voxels from one stretch of an axis to another; 0 where they meet."""
-    return np.uintp(max(np.int64(0), np.int64(other_low) - np.int64(high), np.int64(low) - np.int64(other_high)))
+def _gap(low: float, high: float) -> Any:  # pragma: no cover - compiled
+    """Smallest size of a number between two."""
+    return max(0, low, -high)
 
 
 @compiled
-def _box_bound(  # pragma: no cover - compiled
-    squares: Any, share: float, boxes: Any, one: int, other: int
+def _offset_bound(  # pragma: no cover - compiled
+    squares: Any, frame: Any, x_low: int, x_high: int, y_low: int, y_high: int, z_low: int, z_high: int
 ) -> Any:
+    """No offset between the two along each axis, ends included, is shorter than this, mm2."""
+    if frame is None:
+        x, y, z = np.uintp(_gap(x_low, x_high)), np.uintp(_gap(y_low, y_high)), np.uintp(_gap(z_low, z_high))
+        return squares[0, x] + squares[1, y] + squares[2, z]
+    # Along each axis of the frame from the least to the most that the offsets can add up to.
+    first = _gap(
+        frame[0, 0] * x_low
+        + min(frame[0, 1] * y_low, frame[0, 1] * y_high)
+        + min(frame[0, 2] * z_low, frame[0, 2] * z_high),
+        frame[0, 0] * x_high
+        + max(frame[0, 1] * y_low, frame[0, 1] * y_high)
+        + max(frame[0, 2] * z_low, frame[0, 2] * z_high),
+    )
+    second = _gap(
+        frame[1, 1] * y_low + min(frame[1, 2] * z_low, frame[1, 2] * z_high),
+        frame[1, 1] * y_high + max(frame[1, 2] * z_low, frame[1, 2] * z_high),
+    )
+    third = _gap(frame[2, 2] * z_low, frame[2, 2] * z_high)
+    return first * first + second * second + third * third
+
+
+@compiled
+def _box_bound(squares: Any, frame: Any, boxes: Any, one: int, other: int) -> Any:  # pragma: no cover - compiled
     """No voxels of two boxes are nearer than this, mm2."""
-    x = _gap(boxes[one, 0], boxes[one, 3], boxes[other, 0], boxes[other, 3])
-    y = _gap(boxes[one, 1], boxes[one, 4], boxes[other, 1], boxes[other, 4])
-    z = _gap(boxes[one, 2], boxes[one, 5], boxes[other, 2], boxes[other, 5])
-    return share * (squares[0, x] + squares[1, y] + squares[2, z])
+    return _offset_bound(
+        squares,
+        frame,
+        np.int64(boxes[other, 0]) - np.int64(boxes[one, 3]),
+        np.int64(boxes[other, 3]) - np.int64(boxes[one, 0]),
+        np.int64(boxes[other, 1]) - np.int64(boxes[one, 4]),
+        np.int64(boxes[other, 4]) - np.int64(boxes[one, 1]),
+        np.int64(boxes[other, 2]) - np.int64(boxes[one, 5]),
+        np.int64(boxes[other, 5]) - np.int64(boxes[one, 2]),
+    )
 
 
 @compiled
 def _voxel_bound(  # pragma: no cover - compiled
-    squares: Any, share: float, voxels: Any, voxel: int, boxes: Any, box: int
+    squares: Any, frame: Any, voxels: Any, voxel: int, boxes: Any, box: int
 ) -> Any:
     """No voxel of a box is nearer to a voxel than this, mm2."""
-    x = _gap(voxels[voxel, 0], voxels[voxel, 0], boxes[box, 0], boxes[box, 3])
-    y = _gap(voxels[voxel, 1], voxels[voxel, 1], boxes[box, 1], boxes[box, 4])
-    z = _gap(voxels[voxel, 2], voxels[voxel, 2], boxes[box, 2], boxes[box, 5])
-    return share * (squares[0, x] + squares[1, y] + squares[2, z])
+    x, y, z = np.int64(voxels[voxel, 0]), np.int64(voxels[voxel, 1]), np.int64(voxels[voxel, 2])
+    return _offset_bound(
+        squares,
+        frame,
+        boxes[box, 0] - x,
+        boxes[box, 3] - x,
+        boxes[box, 1] - y,
+        boxes[box, 4] - y,
+        boxes[box, 2] - z,
+        boxes[box, 5] - z,
+    )
 
 
 @compiled
@@ -78,7 +116,7 @@ def _before(voxels: Any, one: int, others: Any, other: int) -> Any:  # pragma: n
 
 @compiled
 def _descend(  # pragma: no cover - compiled
-    squares: Any, cross: Any, share: float, tree: Any, root: int, at: int
+    squares: Any, cross: Any, frame: Any, tree: Any, root: int, at: int
 ) -> Any:
     """A voxel below ``root`` near to the voxel ``at``: the nearest one of the leaf that seems nearest."""
     voxels, boxes, first, stop, leaves = tree
@@ -87,14 +125,14 @@ def _descend(  # pragma: no cover - compiled
         lowest = np.inf
         chosen = first[node]
         for child in range(first[node], stop[node]):
-            bound = _voxel_bound(squares, share, voxels, at, boxes, child)
+            bound = _voxel_bound(squares, frame, voxels, at, boxes, child)
             if bound < lowest:
                 lowest, chosen = bound, child
         node = chosen
     best = np.inf
     nearest = first[node]
     for voxel in range(first[node], stop[node]):
-        found = _squared(squares, cross, share < 1, voxels, at, voxel)
+        found = _squared(squares, cross, frame, voxels, at, voxel)
         if found < best:
             best, nearest = found, voxel
     return nearest, best
@@ -102,7 +140,7 @@ def _descend(  # pragma: no cover - compiled
 
 @compiled
 def _near_pair(  # pragma: no cover - compiled
-    squares: Any, cross: Any, share: float, tree: Any, root_a: int, root_b: int
+    squares: Any, cross: Any, frame: Any, tree: Any, root_a: int, root_b: int
 ) -> Any:
     """Two voxels of two structures that are near to each other, and their squared distance: to and fro from any."""
     _, _, first, _, leaves = tree
@@ -113,7 +151,7 @@ def _near_pair(  # pragma: no cover - compiled
     best = np.inf
     in_a = True
     while True:
-        voxel, found = _descend(squares, cross, share, tree, root_a if in_a else root_b, b if in_a else a)
+        voxel, found = _descend(squares, cross, frame, tree, root_a if in_a else root_b, b if in_a else a)
         if found >= best:
             return best, a, b
         best = found
@@ -126,16 +164,25 @@ def _near_pair(  # pragma: no cover - compiled
 
 @compiled
 def _nearest_of_leaves(  # pragma: no cover - compiled
-    squares: Any, cross: Any, share: float, tree: Any, leaf_a: int, leaf_b: int, best: float, a: int, b: int
+    squares: Any,
+    cross: Any,
+    frame: Any,
+    shortest: float,
+    tree: Any,
+    leaf_a: int,
+    leaf_b: int,
+    best: float,
+    a: int,
+    b: int,
 ) -> Any:
     """The best pair of voxels: ``a`` and ``b``, or two of the leaves."""
     voxels, boxes, first, stop, _ = tree
     for one in range(first[leaf_a], stop[leaf_a]):
-        bound = _voxel_bound(squares, share, voxels, one, boxes, leaf_b)
+        bound = max(shortest, _voxel_bound(squares, frame, voxels, one, boxes, leaf_b))
         if bound > best or (bound == best and _before(voxels, a, voxels, one)):
             continue
         for other in range(first[leaf_b], stop[leaf_b]):
-            found = _squared(squares, cross, share < 1, voxels, one, other)
+            found = _squared(squares, cross, frame, voxels, one, other)
             if found > best:
                 continue
             if (
@@ -149,7 +196,14 @@ def _nearest_of_leaves(  # pragma: no cover - compiled
 
 @compiled
 def nearest_voxels(  # pragma: no cover - compiled
-    squares: Any, cross: Any, share: float, tree: Any, roots: Any, best_squared: Any, best_voxels: Any
+    squares: Any,
+    cross: Any,
+    frame: Any,
+    shortest: float,
+    tree: Any,
+    roots: Any,
+    best_squared: Any,
+    best_voxels: Any,
 ) -> None:
     """The nearest voxels of pairs of structures that share no voxel.
 
@@ -161,9 +215,9 @@ def nearest_voxels(  # pragma: no cover - compiled
     nodes = np.empty((2 * 21 * 8, 2), np.int64)
     bounds = np.empty(nodes.shape[0], np.float64)
     for pair in range(roots.shape[0]):
-        best, a, b = _near_pair(squares, cross, share, tree, roots[pair, 0], roots[pair, 1])
+        best, a, b = _near_pair(squares, cross, frame, tree, roots[pair, 0], roots[pair, 1])
         nodes[0, 0], nodes[0, 1] = roots[pair, 0], roots[pair, 1]
-        bounds[0] = _box_bound(squares, share, boxes, nodes[0, 0], nodes[0, 1])
+        bounds[0] = _box_bound(squares, frame, boxes, nodes[0, 0], nodes[0, 1])
         count = 1
         while count:
             count -= 1
@@ -172,12 +226,12 @@ def nearest_voxels(  # pragma: no cover - compiled
                 continue
             larger = max(node_a, node_b)  # a larger number is no smaller node
             if larger < leaves:
-                best, a, b = _nearest_of_leaves(squares, cross, share, tree, node_a, node_b, best, a, b)
+                best, a, b = _nearest_of_leaves(squares, cross, frame, shortest, tree, node_a, node_b, best, a, b)
                 continue
             lowest = np.inf
             chosen = count
             for child in range(first[larger], stop[larger]):
-                bound = _box_bound(squares, share, boxes, child, min(node_a, node_b))
+                bound = max(shortest, _box_bound(squares, frame, boxes, child, min(node_a, node_b)))
                 if bound <= best:
                     nodes[count, 0] = child if node_a == larger else node_a
                     nodes[count, 1] = node_b if node_a == larger else child

@@ -1,0 +1,102 @@
+"""The items of one case: every subtask in turns, under the quotas."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from monai_spatialqa.anatomy import LabelMap
+from monai_spatialqa.generation.settings import GenerateSettings
+from monai_spatialqa.items.assemble import ItemContext, assemble, random_of
+from monai_spatialqa.items.draft import SUBTASKS, Refusals
+from monai_spatialqa.items.shuffle import with_key_at
+from monai_spatialqa.items.view import CaseView
+from monai_spatialqa.records import Measurement
+from monai_spatialqa.records.item import LETTERS, Item, Reference
+
+MOST_TRIES = 60
+"""Drafts of a subtask and case that are looked at before its quota is given up."""
+
+Pair = tuple[Item, Reference]
+
+
+@dataclass
+class CaseItems:
+    """What a case yields.
+
+    Attributes:
+        pairs: items with their references.
+        refusals: reason -> how often a structure or a draft was refused for it.
+    """
+
+    pairs: list[Pair]
+    refusals: Counter[str] = field(default_factory=Counter)
+
+
+def items_of_case(
+    measurement: Measurement, label_map: LabelMap | None, context: ItemContext, settings: GenerateSettings
+) -> CaseItems:
+    """Make the items of one case; equal records and settings give equal items.
+
+    Subtasks take turns, one item each, until the quotas are full: per case, per subtask, and per structure that is
+    asked about. Keys of choices whose options have no order of their own go round the letters.
+    """
+    view = CaseView(measurement, label_map)
+    refusals = Refusals()
+    queues = {name: _candidates(name, view, context, settings, refusals) for name in settings.chosen}
+    taken: list[Pair] = []
+    per_subtask: Counter[str] = Counter()
+    per_structure: Counter[str] = Counter()
+    while queues and len(taken) < settings.items_per_case:
+        for name in list(queues):
+            found = next(
+                (pair for pair in queues[name] if per_structure[pair[0].structures[0]] < settings.items_per_structure),
+                None,
+            )
+            if found is None:
+                del queues[name]
+                continue
+            taken.append(found)
+            per_subtask[name] += 1
+            per_structure[found[0].structures[0]] += 1
+            if per_subtask[name] == settings.items_per_subtask:
+                del queues[name]
+            if len(taken) == settings.items_per_case:
+                break
+    counts = view.refusal_counts()
+    counts.update(refusals.counts)
+    return CaseItems(_balanced(taken, context, measurement.case_id), counts)
+
+
+def _candidates(
+    name: str, view: CaseView, context: ItemContext, settings: GenerateSettings, refusals: Refusals
+) -> Iterator[Pair]:
+    made = SUBTASKS[name].make(view, settings.rules, random_of(settings.seed, view.case_id, name))
+    for _, draft in zip(range(MOST_TRIES), made, strict=False):
+        pair = assemble(draft, context, settings.rules, refusals)
+        if pair is not None:
+            yield pair
+
+
+def _balanced(pairs: list[Pair], context: ItemContext, case_id: str) -> list[Pair]:
+    """Keys go round the letters in blocks that the seed shuffles; intervals stay in their order."""
+    random = random_of(context.seed, case_id, "letters")
+    block: list[str] = []
+    result = []
+    for item, reference in sorted(pairs, key=lambda pair: pair[0].item_id):
+        if item.format == "mca" and not is_ordered(item):
+            wanted = next((letter for letter in block if LETTERS.index(letter) < len(item.options)), None)
+            if wanted is None:
+                block = list(LETTERS[: len(item.options)])
+                random.shuffle(block)
+                wanted = block[0]
+            block.remove(wanted)
+            item, reference = with_key_at(item, reference, wanted)
+        result.append((item, reference))
+    return result
+
+
+def is_ordered(item: Item) -> bool:
+    """Whether the options of a choice have an order of their own: intervals from low to high."""
+    return any(option.startswith("less than ") for option in item.options)

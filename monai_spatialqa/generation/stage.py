@@ -1,0 +1,104 @@
+"""The generate stage: reads measurements, makes items case by case, and writes them in two files."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from monai_spatialqa.anatomy import LabelMap, load_label_map
+from monai_spatialqa.errors import FileReadError, LabelMapError
+from monai_spatialqa.generation.case import CaseItems, items_of_case
+from monai_spatialqa.generation.settings import GenerateSettings
+from monai_spatialqa.generation.summary import GenerateSummary, summary_lines
+from monai_spatialqa.items.assemble import ItemContext
+from monai_spatialqa.progress import Progress
+from monai_spatialqa.records import Measurement, read_records, write_text_atomic
+from monai_spatialqa.records.files import system_path
+from monai_spatialqa.records.item import ItemCase
+
+ITEMS, REFERENCES, SUMMARY = "items.jsonl", "references.jsonl", "summary.json"
+
+
+def run_generation(settings: GenerateSettings) -> GenerateSummary:
+    """Make items of every measured case.
+
+    Writes into ``settings.output_dir``: ``items.jsonl`` (what a runner may read), ``references.jsonl`` (the answers),
+    both sorted by id, and ``summary.json``. Prints the summary. The same measurements and settings give the same bytes.
+
+    Raises:
+        SpatialQAError: the measurements, the datalist or the label map are unusable.
+    """
+    records = sorted(read_records(settings.source, Measurement), key=lambda record: record.case_id)
+    if not records:
+        raise FileReadError(
+            "there are no measurements",
+            code="no_records",
+            file=settings.source,
+            key="measurements",
+            expected="measurements.jsonl of the measure stage",
+            next_step="run measure.yaml first",
+        )
+    known = _datalist(settings)
+    made: list[CaseItems] = []
+    failed = [record.case_id for record in records if record.errors]
+    with Progress(len(records), description="generate", silent=not settings.progress) as progress:
+        for record in records:
+            if not record.errors:
+                context = _context(record, known.get(record.case_id, {}), settings)
+                made.append(items_of_case(record, _label_map(record, settings), context, settings))
+            progress.update(failed=bool(record.errors))
+    pairs = sorted((pair for case in made for pair in case.pairs), key=lambda pair: pair[0].item_id)
+    refusals: Counter[str] = Counter()
+    for case in made:
+        refusals.update(case.refusals)
+    output = settings.output
+    write_text_atomic(output / ITEMS, "".join(item.to_json_line() + "\n" for item, _ in pairs))
+    write_text_atomic(output / REFERENCES, "".join(reference.to_json_line() + "\n" for _, reference in pairs))
+    summary = GenerateSummary.of(pairs, cases=len(records), skipped=failed, refusals=refusals)
+    write_text_atomic(output / SUMMARY, json.dumps(summary.as_dict(), indent=2, ensure_ascii=False) + "\n")
+    print("\n".join(summary_lines(summary, output)), flush=True)
+    return summary
+
+
+def _context(record: Measurement, known: Mapping[str, Any], settings: GenerateSettings) -> ItemContext:
+    case = ItemCase(
+        case_id=record.case_id,
+        patient_id=known.get("patient_id"),
+        image_path=record.source.image_path,
+        modality=known.get("modality"),
+    )
+    return ItemContext(case, settings.seed, settings.sha256, known.get("licence"), settings.split)
+
+
+@cache
+def _shipped(name: str) -> LabelMap | None:
+    try:
+        return load_label_map(name)
+    except LabelMapError:
+        return None
+
+
+def _label_map(record: Measurement, settings: GenerateSettings) -> LabelMap | None:
+    """The label map that was set, else the one that the record names, where it is shipped; tumours follow from it."""
+    if settings.label_map is not None:
+        return load_label_map(settings.label_map)
+    return None if record.label_map is None else _shipped(record.label_map)
+
+
+def _datalist(settings: GenerateSettings) -> dict[str, Mapping[str, Any]]:
+    """What a datalist says of each case, by its id."""
+    given = settings.datalist is not None
+    path = Path(system_path(str(settings.datalist))) if given else settings.source.with_name("datalist.json")
+    if not given and not path.is_file():
+        return {}
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise FileReadError("the datalist cannot be read", file=path, key="datalist", found=error) from None
+    sections = [value for value in content.values() if isinstance(value, list)] if isinstance(content, dict) else []
+    entries = [entry for section in sections for entry in section if isinstance(entry, dict) and "case_id" in entry]
+    return {str(entry["case_id"]): entry for entry in entries}
