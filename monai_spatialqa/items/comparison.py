@@ -9,7 +9,7 @@ from random import Random
 from monai_spatialqa.anatomy.structure import opposite_name, side_of_name
 from monai_spatialqa.items.draft import Choice, Draft, Rules, subtask
 from monai_spatialqa.items.names import whole_organs
-from monai_spatialqa.items.options import interval_choices, value_choices
+from monai_spatialqa.items.options import WIDEST, interval_choices, value_choices
 from monai_spatialqa.items.quantity import Quantity, relative_gap
 from monai_spatialqa.items.ranking import extreme_margin, order_margin, ranked, robust_margin, smallest_gap
 from monai_spatialqa.items.tools import evidence, volume_ratio
@@ -196,9 +196,9 @@ def ratio_value(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]
 def ratio_interval(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]:
     """Which of several intervals the ratio of two volumes lies in."""
     for first, second, key, found in _ratios(view, rules, random):
-        choices = interval_choices(key, rules, random)
+        choices = interval_choices(key, rules, random, widest=WIDEST)
         if choices is None:
-            view.refuse("no intervals that hold it for certain", first, second)
+            view.refuse("no intervals of use hold it for certain", first, second)
             continue
         yield Draft(
             task="COMP",

@@ -209,10 +209,9 @@ def _spans(reach: tuple[float, float], position: float) -> bool:
 def _in_a_row(view: CaseView, random: Random, count: int) -> Iterator[tuple[int, list[str], str]]:
     """Axis, structures in their order along it, and the direction that the first of them lies in."""
     names = view.askable("place")
-    firsts = list(names)
+    firsts = [(first, axis) for first in names for axis in range(3)]
     random.shuffle(firsts)
-    for first in firsts:
-        axis = random.randrange(3)
+    for first, axis in firsts:
         chosen = [first]
         for other in random.sample(names, len(names)):
             if len(chosen) < count and other != first and not any(told_by_names(other, o, axis) for o in chosen):

@@ -29,7 +29,7 @@ def _structures(view: CaseView, random: Random) -> list[str]:
 def _draft(
     view: CaseView,
     subtask: str,
-    structures: tuple[str, ...],
+    about: tuple[str, ...],
     words: dict[str, str],
     unit: str,
     tool: str,
@@ -39,7 +39,7 @@ def _draft(
     return Draft(
         task="VOLEST",
         subtask=subtask,
-        structures=structures,
+        structures=about,
         words=words | {"unit": unit},
         key=Choice(shown_value(found.value, unit), value=found.value, unit=unit),
         wrong=(),

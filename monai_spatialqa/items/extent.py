@@ -41,7 +41,7 @@ def _structures(view: CaseView, random: Random) -> list[str]:
 
 
 def _of_its_own(view: CaseView, name: str) -> bool:
-    """Whether the box is that of the largest component, as far as components were measured: no stray voxel widens it."""
+    """Whether the box is that of the largest component, where components were measured: no stray voxel widens it."""
     found = view.structure(name)
     if found.box is None or found.components is None:
         return True
@@ -139,7 +139,7 @@ def _differ(one: Edges, other: Edges, rules: Rules) -> bool:
 
 def _size(edges: Edges) -> str:
     places = max(decimals(edge.value) for edge in edges)
-    return f"{' × '.join(f'{edge.value:.{places}f}' for edge in edges)} {edges[0].unit}"
+    return f"{' x '.join(f'{edge.value:.{places}f}' for edge in edges)} {edges[0].unit}"
 
 
 @subtask("EXT", "edge_order")

@@ -17,6 +17,12 @@ from monai_spatialqa.records.item import LETTERS, Distractor
 _FACTORS = (0.5, 0.6, 0.7, 1.4, 1.6, 2.0, 0.35, 0.8, 1.25, 2.5)
 """Offsets of last resort, as factors of the key."""
 
+FARTHEST = 4.0
+"""A value this many times the key, or as many times smaller, is wrong at a glance: no option."""
+
+WIDEST = 4.0
+"""How many times the lower end of an interval its upper end may have to be; wider ones tell nothing of an organ."""
+
 
 def complete(draft: Draft, rules: Rules, random: Random) -> tuple[list[str], str, list[Distractor]] | str:
     """Options, the letter of the key, and the distractors in the order of their letters; or why there are none.
@@ -64,7 +70,8 @@ def value_choices(
 ) -> tuple[Choice, tuple[Choice, ...]] | None:
     """The key and wrong answers for a question that asks for a value; None when the key's range is too wide.
 
-    Plausible errors come first, in the order given; random offsets follow. None lies within half a voxel of the key.
+    Plausible errors come first, in the order given; random offsets follow. None lies within half a voxel of the key, and
+    none so far away that anybody sees it. How many of the options are smaller than the key is left to chance.
 
     Args:
         key: in the unit that is shown.
@@ -81,7 +88,7 @@ def value_choices(
     wrong = [
         Choice(shown_value(value, key.unit), why, value, key.unit)
         for value, why in [*plausible, *offsets]
-        if value > 0 and not key.low <= value <= key.high
+        if key.value / FARTHEST <= value <= key.value * FARTHEST and not key.low <= value <= key.high
     ]
     return right, tuple(_around(right, wrong, rules, random))
 
@@ -106,7 +113,13 @@ def _percent(factor: float) -> str:
 
 
 def interval_choices(
-    key: Quantity, rules: Rules, random: Random, place: int | None = None
+    key: Quantity,
+    rules: Rules,
+    random: Random,
+    place: int | None = None,
+    *,
+    below: float = math.inf,
+    widest: float = math.inf,
 ) -> tuple[Choice, tuple[Choice, ...], float] | None:
     """Exhaustive intervals that do not overlap; the key's holds its whole half-voxel range. None where none can.
 
@@ -119,6 +132,8 @@ def interval_choices(
         rules: number of options, gaps.
         random: decides which of the intervals is the key's, and how wide they are.
         place: which one it is (0 is the lowest); default: chosen.
+        below: what the value cannot reach, and no cut does: 100 for a share in percent.
+        widest: upper end over lower end that an interval may need to hold the key's range, at most.
 
     Returns:
         The key, the wrong intervals, and the margin: the smallest distance to a cut over what half a voxel moves the
@@ -126,11 +141,10 @@ def interval_choices(
     """
     count = rules.options
     position = random.randrange(count) if place is None else place
-    cuts = _cuts(key, count, position, rules, random)
-    if cuts is None:
+    cuts = _cuts(key, count, position, rules, random, widest)
+    if cuts is None or cuts[-1] >= below:
         return None
-    places = max((round_places(cut) for cut in cuts), default=0)
-    shown = [shown_value(cut, key.unit, places) for cut in cuts]
+    shown = [shown_value(cut, key.unit, round_places(cut)) for cut in cuts]
     texts = [
         f"less than {shown[0]}",
         *(f"{low} or more, but less than {high}" for low, high in pairwise(shown)),
@@ -143,12 +157,14 @@ def interval_choices(
     return right, wrong, margin
 
 
-def _cuts(key: Quantity, count: int, position: int, rules: Rules, random: Random) -> list[float] | None:
+def _cuts(key: Quantity, count: int, position: int, rules: Rules, random: Random, widest: float) -> list[float] | None:
     """``count - 1`` ascending round cuts; the key's range lies above ``position`` of them, a gap from either side."""
     low, high = (key.low, key.high) if rules.robust else (key.value, key.value)
     if low <= 0 or not math.isfinite(high):
         return None
     lowest, highest = low / (1 + rules.value_gap), high * (1 + rules.value_gap)
+    if highest / lowest > widest:
+        return None
     ratio = highest / lowest * random.uniform(1.1, 1.5)
     # The interval of the key begins anywhere between the lowest start that still holds its range and the highest one.
     start = math.exp(random.uniform(math.log(highest / ratio), math.log(lowest)))

@@ -9,7 +9,7 @@ from random import Random
 from monai_spatialqa.anatomy.structure import opposite_name
 from monai_spatialqa.items.draft import Choice, Draft, Rules, subtask
 from monai_spatialqa.items.names import whole_organs
-from monai_spatialqa.items.options import interval_choices, round_number, round_places, value_choices
+from monai_spatialqa.items.options import WIDEST, interval_choices, round_number, round_places, value_choices
 from monai_spatialqa.items.quantity import Quantity
 from monai_spatialqa.items.ranking import robust_margin
 from monai_spatialqa.items.tools import evidence
@@ -72,9 +72,9 @@ def _box_ml(view: CaseView, name: str) -> float:
 def volume_interval(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]:
     """Which of several intervals the volume of a structure lies in."""
     for name in _structures(view, random):
-        choices = interval_choices(_volume(view, rules, name), rules, random)
+        choices = interval_choices(_volume(view, rules, name), rules, random, widest=WIDEST)
         if choices is None:
-            view.refuse("no intervals that hold it for certain", name)
+            view.refuse("no intervals of use hold it for certain", name)
             continue
         yield Draft(
             task="VOL",
