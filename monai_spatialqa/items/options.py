@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from decimal import ROUND_HALF_EVEN, Decimal
 from itertools import pairwise
 from random import Random
 
@@ -19,6 +19,9 @@ _FACTORS = (0.5, 0.6, 0.7, 1.4, 1.6, 2.0, 0.35, 0.8, 1.25, 2.5)
 
 FARTHEST = 4.0
 """A value this many times the key, or as many times smaller, is wrong at a glance: no option."""
+
+_ROUNDING = 0.05
+"""The nearest round number is no farther away than this share of a value."""
 
 WIDEST = 4.0
 """How many times the lower end of an interval its upper end may have to be; wider ones tell nothing of an organ."""
@@ -70,7 +73,7 @@ def value_choices(
 ) -> tuple[Choice, tuple[Choice, ...]] | None:
     """The key and wrong answers for a question that asks for a value; None when the key's range is too wide.
 
-    Plausible errors come first, in the order given; random offsets follow. None lies within half a voxel of the key, and
+    Plausible errors come first, in the order given; random offsets follow. None lies within half a voxel of the key,
     none so far away that anybody sees it. How many of the options are smaller than the key is left to chance.
 
     Args:
@@ -165,21 +168,27 @@ def _cuts(key: Quantity, count: int, position: int, rules: Rules, random: Random
     lowest, highest = low / (1 + rules.value_gap), high * (1 + rules.value_gap)
     if highest / lowest > widest:
         return None
-    ratio = highest / lowest * random.uniform(1.1, 1.5)
-    # The interval of the key begins anywhere between the lowest start that still holds its range and the highest one.
+    # Cuts are rounded to the nearest round number, so that none of the intervals is systematically wider than another,
+    # and the range of the key keeps clear of its cuts by what that can move them by.
+    lowest, highest = lowest / (1 + _ROUNDING), highest * (1 + _ROUNDING)
+    ratio = highest / lowest * random.uniform(1.0, 1.4)
     start = math.exp(random.uniform(math.log(highest / ratio), math.log(lowest)))
     raw = [start * ratio ** (at + 1 - position) for at in range(count - 1)]
-    cuts = [round_number(cut, up=at >= position) for at, cut in enumerate(raw)]
+    cuts = [round_number(cut) for cut in raw]
     return None if any(relative_gap(one, other) < rules.value_gap for one, other in pairwise(cuts)) else cuts
 
 
-def round_number(value: float, *, up: bool) -> float:
-    """The next round number: two figures, the second of them 0 or 5 from 50 (or 0.5, 5, 500 ...) on."""
+def round_number(value: float, rounding: str = ROUND_HALF_EVEN) -> float:
+    """The next round number: two figures, the second of them 0 or 5 from 50 (or 0.5, 5, 500 ...) on.
+
+    Args:
+        value: positive.
+        rounding: of the decimal module: to the nearest one, ROUND_FLOOR, ROUND_CEILING.
+    """
     power = math.floor(math.log10(value)) - 1
     steps = Decimal(repr(value)).scaleb(-power)
     step = 5 if steps >= 50 else 1
-    whole = (steps / step).to_integral_value(ROUND_CEILING if up else ROUND_FLOOR) * step
-    return float(whole.scaleb(power))
+    return float(((steps / step).to_integral_value(rounding) * step).scaleb(power))
 
 
 def round_places(value: float) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from decimal import ROUND_CEILING, ROUND_FLOOR
 from random import Random
 
 from monai_spatialqa.anatomy.structure import opposite_name
@@ -101,7 +102,7 @@ def volume_at_least(view: CaseView, rules: Rules, random: Random) -> Iterator[Dr
             # Refused whatever the answer would be, so that structures this thin do not all have the answer no.
             view.refuse("within half a voxel it has no volume", name)
             continue
-        threshold = round_number(low / factor, up=False) if true else round_number(high * factor, up=True)
+        threshold = round_number(low / factor, ROUND_FLOOR) if true else round_number(high * factor, ROUND_CEILING)
         yield Draft(
             task="VOL",
             subtask="volume_at_least",

@@ -113,7 +113,7 @@ def by_hand() -> Callable[..., Measurement]:
 
 
 def _structure(
-    label: int,
+    number: int,
     ml: float = 100.0,
     center: tuple[float, float, float] = (0.0, 0.0, 0.0),
     size: tuple[float, float, float] = (50.0, 50.0, 50.0),
@@ -125,7 +125,7 @@ def _structure(
     low, high = np.subtract(center, half), np.add(center, half)
     start, stop = (tuple(int(edge) + 200 for edge in edges) for edges in (low, high))
     fields: dict[str, Any] = {
-        "label": label,
+        "label": number,
         "voxel_count": int(ml * 1000),
         "volume_mm3": ml * 1000,
         "volume_ml": ml,
