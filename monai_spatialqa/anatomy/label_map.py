@@ -76,9 +76,15 @@ class LabelMap:
 
     @property
     def tumour_rows(self) -> tuple[int, ...]:
-        """Positions in :attr:`row_names` of everything that is a tumour or a part of one: by kind, or by its group."""
+        """Positions in :attr:`row_names` of everything that is a tumour or a part of one.
+
+        By kind, by the group ``tumours``, or as a union of nothing but such structures.
+        """
         tumours = {name for names in self.tumours.values() for name in names}
         tumours.update(dict(self.groups).get(TUMOUR_GROUP, ()))
+        tumours.update(
+            name for name, labels in self.derived.items() if all(self.name_of(label) in tumours for label in labels)
+        )
         return tuple(row for row, name in enumerate(self.row_names) if name in tumours)
 
     @property
@@ -221,7 +227,7 @@ class LabelMap:
         return LabelMapError(
             f"the label map has no {what} of this name",
             code=code,
-            file=self.source,
+            file=self.source if self.source.endswith((".yaml", ".yml", ".json")) else None,
             found=repr(name),
             expected=f"one of {len(known)}: {listed}" if known else f"a label map with a {what}",
             next_step=f"did you mean {' or '.join(close)}?" if close else f"use a {what} name of label map {self.name}",

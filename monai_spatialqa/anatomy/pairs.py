@@ -34,7 +34,15 @@ def resolve_pairs(pairs: PairSpec, label_map: LabelMap) -> list[tuple[str, str]]
     if isinstance(pairs, Mapping):
         if set(pairs) != {"among"}:
             raise _unknown_form(dict(pairs))
-        return list(combinations(label_map.select(pairs["among"]), 2))
+        among = label_map.select(pairs["among"])
+        if len(among) < 2:
+            raise SettingsError(
+                "a pair needs two structures",
+                key="pairs",
+                found=f"among {', '.join(among) or 'nothing'}",
+                expected="two structures or more",
+            )
+        return list(combinations(among, 2))
     resolved = []
     if not isinstance(pairs, Sequence):
         raise _unknown_form(pairs)
@@ -45,11 +53,20 @@ def resolve_pairs(pairs: PairSpec, label_map: LabelMap) -> list[tuple[str, str]]
         if first == second:
             raise SettingsError("a structure has no distance to itself", key="pairs", found=list(pair))
         resolved.append((first, second))
-    return resolved
+    return list(dict.fromkeys(resolved))
 
 
 def _structure(name: str, label_map: LabelMap) -> str:
-    return name if name in label_map.derived else label_map.by_name(name).name
+    if name in label_map.group_names:
+        raise SettingsError(
+            "a pair is two structures, this is a group",
+            key="pairs",
+            found=name,
+            expected="names of structures",
+            next_step=f'pass {{"among": ["{name}"]}} for all pairs of the group',
+        )
+    (found,) = label_map.select(name)
+    return found
 
 
 def _unknown_form(found: Any) -> SettingsError:

@@ -11,7 +11,7 @@ _SHOWN = 5
 
 def check_presence(
     present: Iterable[str],
-    unknown: Sequence[int],
+    unknown: Sequence[int | str],
     *,
     label_map: str,
     segmented: Collection[str] | None = None,
@@ -21,7 +21,7 @@ def check_presence(
 
     Args:
         present: names of the declared structures that have voxels.
-        unknown: ids found that the label map does not have, in ascending order.
+        unknown: ids found that the label map does not have, in ascending order; names where the file names them.
         label_map: name of the label map, for the message.
         segmented: names of the structures that were looked for; None: all.
         strict: whether unknown ids are refused.

@@ -6,8 +6,8 @@ are never kept.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -15,18 +15,13 @@ from numpy.typing import DTypeLike, NDArray
 from monai_spatialqa.errors import LabelValueError
 from monai_spatialqa.geometry import boundaries, kernels
 from monai_spatialqa.geometry.affine import RasGrid
+from monai_spatialqa.geometry.ids import background_values, refuse_too_many
 from monai_spatialqa.geometry.marginals import MAX_LABELS, Marginals
 from monai_spatialqa.geometry.runs import RunGrid, RunSet
+from monai_spatialqa.geometry.totals import NEVER, Totals, together
 
 BLOCK_BYTES = 1 << 20
 """A block of this size stays in the second-level cache while it is scanned."""
-
-_INTENSITY_VALUES = 100
-"""A map with more values than this whose runs are mostly single voxels is an intensity image, not labels."""
-
-_MAX_IGNORED = kernels.HASH_SIZE // 2
-
-_NEVER = np.iinfo(np.int64).max
 
 
 class MarginalEncoder:
@@ -40,6 +35,9 @@ class MarginalEncoder:
         weights: integer projection (3 world axes, 3 storage axes) whose extremes are wanted; None if not wanted.
         keep_runs_bytes: keep runs for :meth:`value_at` as long as they fit into this many bytes.
         keep_runs: keep all runs, for :meth:`run_set`; 16 bytes a run.
+        planes: half-open range of the planes to count, for one of several encoders that share a volume; default: all.
+            A plane is one index of the slowest axis, after leading axes of one voxel were moved behind it.
+            :attr:`fed_planes` says which planes such an encoder wants to be fed.
 
     Raises:
         LabelValueError: for voxels that are no whole numbers, or too many ignored values; while feeding, when there are
@@ -53,8 +51,8 @@ class MarginalEncoder:
     _interior: NDArray[np.int64]
     _dilated: NDArray[np.int64]
     _spans: NDArray
-    _low: NDArray[np.int64]
-    _high: NDArray[np.int64]
+    _low: NDArray[np.int64] | None = None
+    _high: NDArray[np.int64] | None = None
 
     def __init__(
         self,
@@ -66,6 +64,7 @@ class MarginalEncoder:
         weights: Sequence[Sequence[int]] | None = None,
         keep_runs_bytes: int = 0,
         keep_runs: bool = False,
+        planes: tuple[int, int] | None = None,
     ) -> None:
         self.shape = (int(shape[0]), int(shape[1]), int(shape[2]))
         # Leading axes of one voxel go to the end: the order in memory is the same, and runs become longer than a voxel.
@@ -78,8 +77,13 @@ class MarginalEncoder:
                 "voxels of a label map must be whole numbers", key="dtype", found=self.dtype, expected="integer or bool"
             )
         self._bits = np.dtype(f"u{self.dtype.itemsize}")
+        self._boundaries = boundaries
+        self._planes = (0, self._grid[2]) if planes is None else planes
+        first_row = self.fed_planes[0] * self._grid[1]
         self._state = np.zeros(8, np.int64)
-        self._state[kernels.ROW_END] = self._grid[0]
+        self._state[kernels.BASE] = first_row * self._grid[0]
+        self._state[kernels.ROW] = first_row
+        self._state[kernels.ROW_END] = (first_row + 1) * self._grid[0]
         self._state[kernels.SLOT] = kernels.NO_SLOT
         self._carried = np.zeros(1, self._bits)
         self._keys = np.zeros(kernels.HASH_SIZE, np.uint64)
@@ -91,7 +95,6 @@ class MarginalEncoder:
             found = kernels.find_slot(bits, self._keys, self._slots)
             self._keys[found] = bits
             self._slots[found] = kernels.NO_SLOT
-        self._boundaries = boundaries
         self._weights = None if weights is None else np.asarray(weights, np.int64)[:, self._axes]
         # No row, position or entry of a histogram exceeds the largest face of the grid; half the bytes, half the cache.
         largest_face = max(self._grid[a] * self._grid[b] for a, b in ((0, 1), (0, 2), (1, 2)))
@@ -99,7 +102,7 @@ class MarginalEncoder:
         self._runs = np.empty((1 << 14, 4), self._kind)
         self._count = 0  # runs in the buffer
         self._added = 0  # of these, already in the histograms
-        self._next_plane = 0  # first plane whose boundaries are not counted yet
+        self._next_plane = self._planes[0]  # first plane whose boundaries are not counted yet
         self._grow_slots(128)
         self._position_bits = self._grid[0].bit_length()
         bits = (self._grid[1] * self._grid[2]).bit_length() + 2 * self._position_bits + kernels.SLOT_BITS
@@ -107,6 +110,17 @@ class MarginalEncoder:
         self._keep_room = keep_runs_bytes
         self._all_runs: list[NDArray] | None = [] if keep_runs else None
         self._run_total = 0
+
+    @property
+    def fed_planes(self) -> tuple[int, int]:
+        """Half-open range of the planes to feed: those to count, and for boundaries those on both sides of them."""
+        first, stop = self._planes
+        return (max(0, first - 1), min(self._grid[2], stop + 1)) if self._boundaries else (first, stop)
+
+    @property
+    def values(self) -> NDArray:
+        """Distinct values met so far, in the order they were met, without background."""
+        return self._slot_bits[: self._state[kernels.SLOT_COUNT]].astype(self._bits).view(self.dtype)
 
     def _grow_slots(self, capacity: int) -> None:
         def grown(name: str, width: tuple[int, ...], fill: int, kind: DTypeLike = np.int64) -> None:
@@ -124,8 +138,8 @@ class MarginalEncoder:
             grown("_dilated", (), 0)
             grown("_spans", (boundaries.SPAN_COLUMNS,), -1, self._kind)
         if self._weights is not None:
-            grown("_low", (3,), _NEVER)
-            grown("_high", (3,), -_NEVER)
+            grown("_low", (3,), NEVER)
+            grown("_high", (3,), -NEVER)
         self._slot_capacity = capacity
 
     def feed(self, block: NDArray) -> None:
@@ -153,7 +167,7 @@ class MarginalEncoder:
             )
             stopped = self._state[kernels.STOPPED]
             if stopped == kernels.TOO_MANY_VALUES:
-                raise _looks_like_intensities(f"more than {MAX_LABELS:,} distinct values")
+                refuse_too_many(MAX_LABELS + 1)
             if not stopped:
                 break
             self._absorb()
@@ -163,15 +177,16 @@ class MarginalEncoder:
         slot_count = int(self._state[kernels.SLOT_COUNT])
         if slot_count > self._slot_capacity:
             self._grow_slots(min(MAX_LABELS, max(slot_count, 2 * self._slot_capacity)))
-        first, stop, rows = self._added, self._count, self._grid[1]
-        kernels.add_runs(self._runs, first, stop, rows, self._steps0, self._histogram1, self._histogram2)
-        if self._weights is not None:
-            kernels.project_runs(self._runs, first, stop, rows, self._weights, self._low, self._high)
+        rows = self._grid[1]
+        # Runs ascend by row; those of planes that are not to be counted are at the ends.
+        first, stop = (bisect_left(self._runs[:, 0], plane * rows, self._added, self._count) for plane in self._planes)
+        histograms = (self._steps0, self._histogram1, self._histogram2)
+        kernels.add_runs(self._runs, first, stop, rows, *histograms, self._weights, self._low, self._high)
         self._run_total += stop - first
         self._keep(self._runs[first:stop])
         if self._all_runs is not None:
             self._all_runs.append(self._runs[first:stop].copy())
-        self._added = stop
+        self._added = self._count
         if self._boundaries:
             self._count_boundaries(final=final)
         else:
@@ -184,9 +199,11 @@ class MarginalEncoder:
     def _count_boundaries(self, *, final: bool) -> None:
         rows, planes = self._grid[1], self._grid[2]
         runs = self._runs[: self._count]
-        # The plane of the last run may still grow; the one before it needs that plane complete.
-        last = planes if final else (int(runs[-1, 0]) // rows if self._count else 0)
-        stop_plane = planes if final else max(self._next_plane, last - 1)
+        stop_plane = self._planes[1]
+        if not final:
+            # The plane of the last run may still grow; the one before it needs that plane complete.
+            last = int(runs[-1, 0]) // rows if self._count else 0
+            stop_plane = min(stop_plane, max(self._next_plane, last - 1))
         if stop_plane > self._next_plane:
             first_row = max(0, self._next_plane - 1) * rows
             stop_row = min(planes, stop_plane + 1) * rows
@@ -206,7 +223,7 @@ class MarginalEncoder:
                 self._spans,
             )
             self._next_plane = stop_plane
-        keep_from = int(np.searchsorted(runs[:, 0], (self._next_plane - 1) * rows))
+        keep_from = bisect_left(runs[:, 0], (self._next_plane - 1) * rows)
         kept = self._count - keep_from
         self._runs[:kept] = runs[keep_from:].copy()
         self._count = self._added = kept
@@ -229,40 +246,50 @@ class MarginalEncoder:
             LabelValueError: when fewer or more voxels came than the shape holds, when a value is negative and not
                 ignored, or when the values look like intensities.
         """
-        voxels = self._grid[0] * self._grid[1] * self._grid[2]
-        if self._state[kernels.BASE] != voxels:
-            raise LabelValueError(
-                "the number of voxels does not fit the shape", found=int(self._state[kernels.BASE]), expected=voxels
-            )
+        return together([self.totals()], self.shape)
+
+    def totals(self) -> Totals:
+        """Close the stream of an encoder that is one of several; nothing is refused for the values yet.
+
+        Raises:
+            LabelValueError: when fewer or more voxels came than :attr:`fed_planes` hold.
+        """
+        plane = self._grid[0] * self._grid[1]
+        start_plane, stop_plane = self.fed_planes
+        fed, expected = int(self._state[kernels.BASE]) - start_plane * plane, (stop_plane - start_plane) * plane
+        if fed != expected:
+            raise LabelValueError("the number of voxels does not fit the shape", found=fed, expected=expected)
         self._scan(np.zeros(1, self._bits))  # a background voxel behind the last one closes the open run
         self._absorb(final=True)
-        slot_count = int(self._state[kernels.SLOT_COUNT])
-        values = self._slot_bits[:slot_count].astype(self._bits).view(self.dtype)
-        labels = [int(value) for value in values]
-        histogram0 = np.cumsum(self._steps0[:slot_count, :-1], axis=1, dtype=self._kind)
-        histograms: tuple[Any, ...] = (histogram0, self._histogram1[:slot_count], self._histogram2[:slot_count])
-        occupied = [histogram > 0 for histogram in histograms]
-        count = histograms[2].sum(axis=1, dtype=np.int64)
-        refuse_bad_labels(labels, int(count.sum()), self._run_total)
-        order = sorted(range(slot_count), key=labels.__getitem__)
-        self._slot_of_label = {labels[slot]: slot for slot in order}
-
-        def columns(table: NDArray[np.int64]) -> tuple[NDArray, NDArray, NDArray]:
-            return table[order, 0], table[order, 1], table[order, 2]
-
-        found = Marginals(
-            shape=self._grid,
-            labels=tuple(labels[slot] for slot in order),
-            count=count[order],
-            index_sum=tuple((h @ np.arange(h.shape[1], dtype=np.int64))[order] for h in histograms),
-            start=tuple(o.argmax(axis=1)[order].astype(np.int64) for o in occupied),
-            stop=tuple(o.shape[1] - o[:, ::-1].argmax(axis=1)[order].astype(np.int64) for o in occupied),
-            interior=self._interior[:slot_count][order] if self._boundaries else None,
-            dilated=self._dilated[:slot_count][order] if self._boundaries else None,
-            low=columns(self._low) if self._weights is not None else None,
-            high=columns(self._high) if self._weights is not None else None,
+        values = self.values
+        size = len(values)
+        self._slot_of_label = {int(value): slot for slot, value in enumerate(values)}
+        histograms: tuple[NDArray, ...] = (
+            np.cumsum(self._steps0[:size, :-1], axis=1, dtype=self._kind),
+            self._histogram1[:size],
+            self._histogram2[:size],
         )
-        return found.reoriented([self._axes.index(axis) for axis in range(3)], [False] * 3)
+        count = histograms[2].sum(axis=1, dtype=np.int64)
+        occupied = [histogram > 0 for histogram in histograms]
+        start = [np.where(count, o.argmax(axis=1), NEVER) for o in occupied]
+        stop = [np.where(count, o.shape[1] - o[:, ::-1].argmax(axis=1), 0) for o in occupied]
+        index_sum = [h @ np.arange(h.shape[1], dtype=np.int64) for h in histograms]
+
+        def by_axis(columns: list[NDArray]) -> NDArray[np.int64]:
+            return np.stack([columns[self._axes.index(axis)] for axis in range(3)], axis=1)
+
+        return Totals(
+            values=values,
+            runs=self._run_total,
+            count=count,
+            index_sum=by_axis(index_sum),
+            start=by_axis(start),
+            stop=by_axis(stop),
+            interior=self._interior[:size] if self._boundaries else None,
+            dilated=self._dilated[:size] if self._boundaries else None,
+            low=None if self._low is None else self._low[:size],
+            high=None if self._high is None else self._high[:size],
+        )
 
     def run_set(self, grid: RasGrid, stored_axes: Sequence[int]) -> RunSet:
         """All runs, after :meth:`result`; needs ``keep_runs``.
@@ -299,50 +326,3 @@ class MarginalEncoder:
             slot = run & ((1 << kernels.SLOT_BITS) - 1)
             found |= (at >= 0) & same_row & (column < stop) & (slot == slots)
         return [bool(answer) for answer in found]
-
-
-def background_values(ignore: Iterable[int], lowest: int, highest: int) -> list[int]:
-    """0 and the ignored values that a type from ``lowest`` to ``highest`` can hold, ascending.
-
-    Raises:
-        LabelValueError: too many of them.
-    """
-    values = {0, *(int(value) for value in ignore if lowest <= value <= highest)}
-    if len(values) > _MAX_IGNORED:
-        raise LabelValueError(
-            "too many values to ignore",
-            key="ignore",
-            found=len(values),
-            expected=f"at most {_MAX_IGNORED}",
-            next_step="store the label map without them",
-        )
-    return sorted(values)
-
-
-def refuse_bad_labels(labels: Sequence[int], voxels: int, runs: int) -> None:
-    """Refuse values that cannot be structure ids.
-
-    Raises:
-        LabelValueError: negative values, or values that look like intensities.
-    """
-    if len(labels) > MAX_LABELS or (len(labels) > _INTENSITY_VALUES and runs > voxels // 2):
-        raise _looks_like_intensities(f"{len(labels):,} distinct values")
-    negative = sorted(value for value in labels if value < 0)
-    if negative:
-        raise LabelValueError(
-            "negative values are no structure ids",
-            code="negative_label",
-            found=", ".join(map(str, negative[:5])),
-            expected="ids >= 0",
-            next_step=f"declare them as background with ignore=[{negative[0]}], or mend the file",
-        )
-
-
-def _looks_like_intensities(found: str) -> LabelValueError:
-    return LabelValueError(
-        "the label map looks like an intensity image",
-        code="intensity_image",
-        found=found,
-        expected=f"at most {MAX_LABELS:,} structure ids, in regions and not scattered voxel by voxel",
-        next_step="check that the label file was not swapped with the image",
-    )

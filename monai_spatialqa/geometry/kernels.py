@@ -143,36 +143,24 @@ def scan_runs(  # pragma: no cover - compiled
 
 @compiled
 def add_runs(  # pragma: no cover - compiled
-    runs: Any, first: int, stop: int, rows_per_plane: int, steps0: Any, histogram1: Any, histogram2: Any
+    runs: Any,
+    first: int,
+    stop: int,
+    rows_per_plane: int,
+    steps0: Any,
+    histogram1: Any,
+    histogram2: Any,
+    weights: Any,
+    low: Any,
+    high: Any,
 ) -> None:
-    """Add runs ``first .. stop`` to the per-structure histograms along the three axes.
+    """Add runs ``first .. stop`` to the per-structure histograms along the three axes, and to the extremes.
 
     ``steps0`` (slots, n0 + 1) holds the *differences* of the histogram along the contiguous axis: +1 where a run
     starts, -1 where it stops; a cumulative sum turns it into the histogram.
-    """
-    plane = runs[first, 0] // rows_per_plane if first < stop else 0
-    plane_end = (plane + 1) * rows_per_plane
-    for at in range(np.uintp(first), np.uintp(stop)):
-        run = runs[at]
-        row = run[0]
-        while row >= plane_end:
-            plane += 1
-            plane_end += rows_per_plane
-        length = run[2] - run[1]
-        slot = np.uintp(run[3])
-        steps0[slot, np.uintp(run[1])] += 1
-        steps0[slot, np.uintp(run[2])] -= 1
-        histogram1[slot, np.uintp(row - plane_end + rows_per_plane)] += length
-        histogram2[slot, np.uintp(plane)] += length
 
-
-@compiled
-def project_runs(  # pragma: no cover - compiled
-    runs: Any, first: int, stop: int, rows_per_plane: int, weights: Any, low: Any, high: Any
-) -> None:
-    """Extremes of three integer linear functions of the voxel index over each structure.
-
-    ``weights`` is int64 (3 functions, 3 storage axes); a linear function is extreme at an end of a run.
+    ``weights`` (functions, 3 storage axes) are integer linear functions of the voxel index, or none; ``low`` and
+    ``high`` (slots, functions) take their extremes. A linear function is extreme at an end of a run.
     """
     plane = runs[first, 0] // rows_per_plane if first < stop else 0
     plane_end = (plane + 1) * rows_per_plane
@@ -183,14 +171,20 @@ def project_runs(  # pragma: no cover - compiled
             plane += 1
             plane_end += rows_per_plane
         row_in_plane = row - plane_end + rows_per_plane
+        length = run[2] - run[1]
         slot = np.uintp(run[3])
-        for function in range(3):
-            weight = weights[function]
-            offset = weight[1] * row_in_plane + weight[2] * plane
-            one = offset + weight[0] * run[1]
-            other = offset + weight[0] * (run[2] - 1)
-            low[slot, function] = min(low[slot, function], one, other)
-            high[slot, function] = max(high[slot, function], one, other)
+        steps0[slot, np.uintp(run[1])] += 1
+        steps0[slot, np.uintp(run[2])] -= 1
+        histogram1[slot, np.uintp(row_in_plane)] += length
+        histogram2[slot, np.uintp(plane)] += length
+        if weights is not None:
+            for function in range(3):
+                weight = weights[function]
+                offset = weight[1] * row_in_plane + weight[2] * plane
+                one = offset + weight[0] * run[1]
+                other = offset + weight[0] * (run[2] - 1)
+                low[slot, function] = min(low[slot, function], one, other)
+                high[slot, function] = max(high[slot, function], one, other)
 
 
 @compiled

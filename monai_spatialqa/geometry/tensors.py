@@ -15,13 +15,9 @@ import torch
 from torch import Tensor
 
 from monai_spatialqa.errors import LabelValueError
-from monai_spatialqa.geometry.encoder import (
-    BLOCK_BYTES,
-    MarginalEncoder,
-    background_values,
-    refuse_bad_labels,
-)
-from monai_spatialqa.geometry.marginals import MAX_LABELS, Marginals
+from monai_spatialqa.geometry.ids import background_values, refuse_bad_labels, refuse_too_many
+from monai_spatialqa.geometry.marginals import Marginals
+from monai_spatialqa.geometry.threaded import marginals_of_array
 from monai_spatialqa.geometry.values import FLOAT_TOLERANCE, fractional_labels, inexact_labels
 
 SLAB_VOXELS = 1 << 22
@@ -72,6 +68,9 @@ def marginals_of(
 ) -> Marginals:
     """Marginals of a label map.
 
+    The compiled path measures a large label map on ``torch.get_num_threads()`` threads. In the worker processes of a
+    ``DataLoader``, for which PyTorch sets that to one, it starts none.
+
     Args:
         label: (X, Y, Z) integer, bool or near-integer float tensor, in any memory layout.
         ignore: values that are no structure besides 0.
@@ -83,7 +82,7 @@ def marginals_of(
         Marginals in the axis order of ``label``, with int64 tensors on the device of ``label``.
 
     Raises:
-        LabelValueError: see :func:`whole_numbers` and :func:`~monai_spatialqa.geometry.encoder.refuse_bad_labels`.
+        LabelValueError: see :func:`whole_numbers` and :func:`~monai_spatialqa.geometry.ids.refuse_bad_labels`.
     """
     if label.ndim != 3:
         raise LabelValueError("a label map has three axes", found=tuple(label.shape), expected="(X, Y, Z)")
@@ -109,19 +108,14 @@ def memory_order(label: Tensor) -> list[int]:
 
 
 def _compiled(stored: Tensor, ignore: tuple[int, ...], boundaries: bool, weights: list[list[int]] | None) -> Marginals:
-    """The compiled path over a CPU tensor whose last axis is the contiguous one."""
-    array = stored.cpu().numpy()
-    encoder = MarginalEncoder(array.shape[::-1], array.dtype, ignore=ignore, boundaries=boundaries, weights=weights)
-    if array.flags.c_contiguous:
-        flat = array.reshape(-1)
-        step = max(1, BLOCK_BYTES // array.itemsize)
-        for at in range(0, flat.size, step):
-            encoder.feed(flat[at : at + step])
-    else:
-        step = max(1, BLOCK_BYTES // max(1, array[0].nbytes))
-        for at in range(0, len(array), step):
-            encoder.feed(array[at : at + step].reshape(-1))  # copies one slab
-    found = encoder.result()
+    """The compiled path over a tensor whose last axis is the contiguous one."""
+    found = marginals_of_array(
+        stored.cpu().numpy(),
+        threads=torch.get_num_threads(),
+        ignore=ignore,
+        boundaries=boundaries,
+        weights=weights,
+    )
 
     def tensors(columns: Sequence) -> tuple[Tensor, ...]:
         return tuple(torch.from_numpy(column).to(stored.device) for column in columns)
@@ -203,8 +197,7 @@ class TorchPass:
         for slab in self.slabs:
             seen = [torch.unique(torch.cat([known, self.runs(*slab)[0]]))]
             known = seen[0]
-            if known.numel() > MAX_LABELS:
-                refuse_bad_labels(range(known.numel()), 0, 1)
+            refuse_too_many(known.numel())
         size = known.numel()
         zeros = [torch.zeros((size, length), dtype=torch.int64, device=self.device) for length in self.shape]
         plane_histogram, row_histogram = zeros[0], zeros[1]

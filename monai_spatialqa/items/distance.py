@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import combinations, pairwise
+from itertools import combinations
 from random import Random
 
 from monai_spatialqa.items.draft import Choice, Draft, Rules, subtask
 from monai_spatialqa.items.options import value_choices
 from monai_spatialqa.items.quantity import Quantity, relative_gap
-from monai_spatialqa.items.ranking import ranked, robust_margin
+from monai_spatialqa.items.ranking import extreme_margin, order_margin, ranked, smallest_gap
 from monai_spatialqa.items.tools import evidence
 from monai_spatialqa.items.view import CaseView
 from monai_spatialqa.items.wording import listed, readable_name, shown_value
@@ -58,7 +58,7 @@ def _extreme(view: CaseView, rules: Rules, random: Random, name: str, *, farthes
             continue
         order = ranked([(view.distance(anchor, other), other) for other in chosen], largest_first=farthest)
         (best, key), (second, _) = order[0], order[1]
-        margin = robust_margin(best, second)
+        margin = extreme_margin(order)
         if relative_gap(best.value, second.value) < rules.comparison_gap:
             view.refuse("two figures are too near to compare", anchor, key)
             continue
@@ -108,8 +108,7 @@ def distance_order(view: CaseView, rules: Rules, random: Random) -> Iterator[Dra
             continue
         chosen = random.sample(others, 3)
         order = ranked([(view.distance(anchor, other), other) for other in chosen], largest_first=False)
-        gaps = [relative_gap(one.value, other.value) for (one, _), (other, _) in pairwise(order)]
-        if min(gaps) < rules.comparison_gap:
+        if smallest_gap(order) < rules.comparison_gap:
             view.refuse("two figures are too near to compare", anchor, *chosen)
             continue
         right = [name for _, name in order]
@@ -124,7 +123,7 @@ def distance_order(view: CaseView, rules: Rules, random: Random) -> Iterator[Dra
             evidence=tuple(
                 evidence(view, "center_distance", rules.length_unit, first=anchor, second=other) for other in right
             ),
-            margin=min(robust_margin(order[1][0], order[0][0]), robust_margin(order[2][0], order[1][0])),
+            margin=order_margin(order),
         )
 
 

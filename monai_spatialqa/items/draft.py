@@ -19,12 +19,14 @@ class Choice:
         why: why it is wrong; empty for the key.
         value: its number in ``unit``, where it is one.
         unit: unit of the value.
+        place: where it stands among the options of an ordered draft.
     """
 
     text: str
     why: str = ""
     value: float | None = None
     unit: str | None = None
+    place: int = 0
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class Draft:
         format: mca, yesno or numeric.
         answer_unit: unit of a numeric answer.
         margin: see :class:`~monai_spatialqa.records.item.Reference`.
-        ordered: options stay in the order given, wrong ones and the key sorted by value (intervals).
+        ordered: options stand by their ``place``, unshuffled (intervals).
     """
 
     task: TaskCode

@@ -4,22 +4,34 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from decimal import ROUND_HALF_EVEN, Decimal
+from itertools import pairwise
 from random import Random
 
 from monai_spatialqa.items.draft import Choice, Draft, Rules
 from monai_spatialqa.items.quantity import Quantity, relative_gap
+from monai_spatialqa.items.ranking import robust_margin
 from monai_spatialqa.items.wording import shown_value
 from monai_spatialqa.records.item import LETTERS, Distractor
 
 _FACTORS = (0.5, 0.6, 0.7, 1.4, 1.6, 2.0, 0.35, 0.8, 1.25, 2.5)
 """Offsets of last resort, as factors of the key."""
 
+FARTHEST = 4.0
+"""A value this many times the key, or as many times smaller, is wrong at a glance: no option."""
+
+_ROUNDING = 0.05
+"""The nearest round number is no farther away than this share of a value."""
+
+WIDEST = 4.0
+"""How many times the lower end of an interval its upper end may have to be; wider ones tell nothing of an organ."""
+
 
 def complete(draft: Draft, rules: Rules, random: Random) -> tuple[list[str], str, list[Distractor]] | str:
     """Options, the letter of the key, and the distractors in the order of their letters; or why there are none.
 
     Options are taken from the front of the draft's wrong answers, passing over those that look like, or are as near as
-    the value gap to, the key or an earlier one. They are shuffled; those of an ordered draft stand by value.
+    the value gap to, the key or an earlier one. They are shuffled; those of an ordered draft stand by their place.
     """
     if draft.format == "yesno":
         return ["yes", "no"], draft.key.text, [Distractor(text=w.text, why=w.why) for w in draft.wrong]
@@ -32,7 +44,7 @@ def complete(draft: Draft, rules: Rules, random: Random) -> tuple[list[str], str
     if len(chosen) < rules.options:
         return "too few plausible wrong options"
     if draft.ordered:
-        chosen.sort(key=lambda choice: choice.value if choice.value is not None else math.inf)
+        chosen.sort(key=lambda choice: choice.place)
     else:
         random.shuffle(chosen)
     letter = LETTERS[chosen.index(draft.key)]
@@ -61,7 +73,8 @@ def value_choices(
 ) -> tuple[Choice, tuple[Choice, ...]] | None:
     """The key and wrong answers for a question that asks for a value; None when the key's range is too wide.
 
-    Plausible errors come first, in the order given; random offsets follow. None lies within half a voxel of the key.
+    Plausible errors come first, in the order given; random offsets follow. None lies within half a voxel of the key,
+    none so far away that anybody sees it. How many of the options are smaller than the key is left to chance.
 
     Args:
         key: in the unit that is shown.
@@ -78,9 +91,24 @@ def value_choices(
     wrong = [
         Choice(shown_value(value, key.unit), why, value, key.unit)
         for value, why in [*plausible, *offsets]
-        if value > 0 and not key.low <= value <= key.high
+        if key.value / FARTHEST <= value <= key.value * FARTHEST and not key.low <= value <= key.high
     ]
-    return right, tuple(wrong)
+    return right, tuple(_around(right, wrong, rules, random))
+
+
+def _around(right: Choice, wrong: Sequence[Choice], rules: Rules, random: Random) -> list[Choice]:
+    """Wrong values, those to be taken in front: any number of them may be smaller than the key, none or all.
+
+    Without it the key would mostly be one of the middle values, which a guesser can see.
+    """
+    below = random.randrange(rules.options)
+    sides: tuple[list[Choice], list[Choice]] = ([], [])
+    for choice in wrong:
+        side = sides[choice.value > right.value]  # type: ignore[operator]
+        if all(_apart(choice, other, rules.value_gap) for other in (right, *side)):
+            side.append(choice)
+    front = [*sides[0][:below], *sides[1][: rules.options - 1 - below]]
+    return [*front, *(choice for choice in wrong if choice not in front)]
 
 
 def _percent(factor: float) -> str:
@@ -88,88 +116,81 @@ def _percent(factor: float) -> str:
 
 
 def interval_choices(
-    key: Quantity, rules: Rules, random: Random, place: int | None = None, *, below: float = math.inf
+    key: Quantity,
+    rules: Rules,
+    random: Random,
+    place: int | None = None,
+    *,
+    below: float = math.inf,
+    widest: float = math.inf,
 ) -> tuple[Choice, tuple[Choice, ...], float] | None:
     """Exhaustive intervals that do not overlap; the key's holds its whole half-voxel range. None where none can.
 
-    The cuts are round numbers, each at least twice the value gap from the next. All intervals are about as wide as the
-    key's, relative to their values: its width would give it away.
+    The cuts are round numbers whose ratio is about the same throughout: the key's interval does not stand out by its
+    width. It is as wide as the range of the key and the value gap on either side ask for, or up to half as wide again.
+    A value on a cut belongs to the interval that begins there.
 
     Args:
         key: in the unit that is shown.
         rules: number of options, gaps.
-        random: decides which of the intervals is the key's.
+        random: decides which of the intervals is the key's, and how wide they are.
         place: which one it is (0 is the lowest); default: chosen.
         below: what the value cannot reach, and no cut does: 100 for a share in percent.
+        widest: upper end over lower end that an interval may need to hold the key's range, at most.
 
     Returns:
-        The key, the wrong intervals, and the margin: distance to the nearer cut over the half-width of the range.
+        The key, the wrong intervals, and the margin: the smallest distance to a cut over what half a voxel moves the
+        key by in its direction.
     """
     count = rules.options
     position = random.randrange(count) if place is None else place
-    cuts = _cuts(key, count, position, rules)
+    cuts = _cuts(key, count, position, rules, random, widest)
     if cuts is None or cuts[-1] >= below:
         return None
-    places = max((_places(cut) for cut in cuts), default=0)
-
-    def text(at: int) -> str:
-        if at == 0:
-            return f"less than {shown_value(cuts[0], key.unit, places)}"
-        if at == count - 1:
-            return f"{shown_value(cuts[-1], key.unit, places)} or more"
-        low, high = (shown_value(cut, key.unit, places) for cut in cuts[at - 1 : at + 1])
-        return f"{low} or more, but less than {high}"
-
-    choices = [
-        Choice(text(at), "" if at == position else "the measured value lies in another interval", _middle(cuts, at))
-        for at in range(count)
+    shown = [shown_value(cut, key.unit, round_places(cut)) for cut in cuts]
+    texts = [
+        f"less than {shown[0]}",
+        *(f"{low} or more, but less than {high}" for low, high in pairwise(shown)),
+        f"{shown[-1]} or more",
     ]
-    nearest = min(abs(key.value - cut) for cut in cuts)
-    margin = nearest / key.half_width() if key.half_width() else math.inf
-    return choices[position], tuple(choice for at, choice in enumerate(choices) if at != position), margin
+    right = Choice(texts[position], value=key.value, unit=key.unit, place=position)
+    why = f"the measured value is {shown_value(key.value, key.unit)}"
+    wrong = tuple(Choice(text, why, place=at) for at, text in enumerate(texts) if at != position)
+    margin = min(robust_margin(key, Quantity(cut, cut, cut, key.unit)) for cut in cuts)
+    return right, wrong, margin
 
 
-def _middle(cuts: Sequence[float], at: int) -> float:
-    """A value of the interval, which orders it among the others."""
-    edges = [cuts[0] / 2, *cuts, cuts[-1] * 2]
-    return (edges[at] + edges[at + 1]) / 2 if 0 < at < len(cuts) else (edges[0] if at == 0 else edges[-1])
-
-
-def _cuts(key: Quantity, count: int, position: int, rules: Rules) -> list[float] | None:
-    """``count - 1`` ascending round cuts with the key's range between number ``position - 1`` and ``position``."""
+def _cuts(key: Quantity, count: int, position: int, rules: Rules, random: Random, widest: float) -> list[float] | None:
+    """``count - 1`` ascending round cuts; the key's range lies above ``position`` of them, a gap from either side."""
     low, high = (key.low, key.high) if rules.robust else (key.value, key.value)
-    if low <= 0:
+    if low <= 0 or not math.isfinite(high):
         return None
-    ratio = max(1 + 2 * rules.value_gap, (1 + rules.value_gap) ** 2 * high / low)
-    below: list[float] = []
-    above: list[float] = []
-    edge = low
-    while len(below) < position:
-        cut = _round_down(edge / (ratio if below else 1 + rules.value_gap))
-        if cut <= 0 or (below and relative_gap(cut, below[-1]) < rules.value_gap):
-            return None
-        below.append(cut)
-        edge = cut
-    edge = high
-    while len(above) < count - 1 - position:
-        cut = _round_up(edge * (ratio if above else 1 + rules.value_gap))
-        above.append(cut)
-        edge = cut
-    return [*reversed(below), *above]
+    lowest, highest = low / (1 + rules.value_gap), high * (1 + rules.value_gap)
+    if highest / lowest > widest:
+        return None
+    # Cuts are rounded to the nearest round number, so that none of the intervals is systematically wider than another,
+    # and the range of the key keeps clear of its cuts by what that can move them by.
+    lowest, highest = lowest / (1 + _ROUNDING), highest * (1 + _ROUNDING)
+    ratio = highest / lowest * random.uniform(1.0, 1.4)
+    start = math.exp(random.uniform(math.log(highest / ratio), math.log(lowest)))
+    raw = [start * ratio ** (at + 1 - position) for at in range(count - 1)]
+    cuts = [round_number(cut) for cut in raw]
+    return None if any(relative_gap(one, other) < rules.value_gap for one, other in pairwise(cuts)) else cuts
 
 
-def _step(value: float) -> float:
-    return 10.0 ** (math.floor(math.log10(value)) - 1) * 5
+def round_number(value: float, rounding: str = ROUND_HALF_EVEN) -> float:
+    """The next round number: two figures, the second of them 0 or 5 from 50 (or 0.5, 5, 500 ...) on.
+
+    Args:
+        value: positive.
+        rounding: of the decimal module: to the nearest one, ROUND_FLOOR, ROUND_CEILING.
+    """
+    power = math.floor(math.log10(value)) - 1
+    steps = Decimal(repr(value)).scaleb(-power)
+    step = 5 if steps >= 50 else 1
+    return float(((steps / step).to_integral_value(rounding) * step).scaleb(power))
 
 
-def _round_down(value: float) -> float:
-    return math.floor(value / _step(value)) * _step(value)
-
-
-def _round_up(value: float) -> float:
-    return math.ceil(value / _step(value)) * _step(value)
-
-
-def _places(value: float) -> int:
-    text = f"{value:.6f}".rstrip("0")
-    return len(text.split(".")[1])
+def round_places(value: float) -> int:
+    """Decimals that a round number has."""
+    return max(0, -int(Decimal(repr(value)).normalize().as_tuple().exponent))

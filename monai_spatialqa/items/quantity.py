@@ -15,6 +15,10 @@ DIMENSION = {"mm": "length", "cm": "length", "ml": "volume", "cm3": "volume", "m
 }
 
 
+RATIO_UNIT = "times"
+"""Unit of a ratio of two figures, so that it is shown, asked for and read back like any other: ``"2.31 times"``."""
+
+
 @dataclass(frozen=True)
 class Quantity:
     """A figure.
@@ -22,7 +26,7 @@ class Quantity:
     Attributes:
         value: in ``unit``.
         low, high: range within half a voxel, ``low <= value <= high``.
-        unit: mm, cm, mm2, cm2, ml, cm3, mm3, l; ``%`` for shares; empty for counts and ratios.
+        unit: mm, cm, mm2, cm2, ml, cm3, mm3, l; ``%`` for shares; ``times`` for ratios; empty for counts.
     """
 
     value: float
@@ -51,6 +55,12 @@ class Quantity:
     def surely_above(self, other: Quantity) -> bool:
         """Whether this is the larger one anywhere within half a voxel of both; same unit."""
         return self.low > other.high
+
+    def magnitude(self) -> Quantity:
+        """The same without its sign."""
+        ends = abs(self.low), abs(self.high)
+        low = 0.0 if self.low <= 0 <= self.high else min(ends)
+        return Quantity(abs(self.value), low, max(ends), self.unit)
 
     def half_width(self) -> float:
         """Half of what half a voxel moves the value by."""

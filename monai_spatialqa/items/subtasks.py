@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from monai_spatialqa.items import distance
+from monai_spatialqa.items import (
+    comparison,
+    direction,
+    distance,
+    estimation,
+    extent,
+    lesion_relations,
+    lesions,
+    volume,
+)
 from monai_spatialqa.items.draft import SUBTASKS
 
-TASK_FILES = (distance,)
-"""Where subtasks are, in the order that items are listed."""
+TASK_FILES = (direction, distance, extent, volume, comparison, estimation, lesions, lesion_relations)
+"""Where subtasks are."""
 
 __all__ = ["SUBTASKS", "TASK_FILES"]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from monai_spatialqa.errors import SettingsError
-from monai_spatialqa.items.quantity import Quantity
+from monai_spatialqa.items.quantity import RATIO_UNIT, Quantity
 from monai_spatialqa.items.view import CaseView, Purpose
 from monai_spatialqa.records.item import Argument, Evidence
 
@@ -22,9 +22,8 @@ def volume(view: CaseView, structure: str) -> Quantity:
 def volume_ratio(view: CaseView, first: str, second: str) -> Quantity:
     """Volume of the first structure over that of the second."""
     one, other = view.volume(first), view.volume(second)
-    if other.low <= 0:
-        return Quantity(one.value / other.value, one.low / other.high, math.inf)
-    return Quantity(one.value / other.value, one.low / other.high, one.high / other.low)
+    high = one.high / other.low if other.low > 0 else math.inf
+    return Quantity(one.value / other.value, one.low / other.high, high, RATIO_UNIT)
 
 
 def volume_share(view: CaseView, part: str, whole: list[str]) -> Quantity:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from functools import cached_property
 from typing import Literal
@@ -18,6 +19,9 @@ Purpose = Literal["size", "place", "side", "count"]
 
 AXES = ("left-right", "anterior-posterior", "superior-inferior")
 """The axes of the patient, in the order R, A, S."""
+
+_NAMELESS = re.compile(r"label_\d+")
+"""How a structure is called whose name nobody knows: nothing to ask a radiologist."""
 
 _ALWAYS = ("absent", "not_segmented", "name_conflict", "unverified")
 _REFUSED: dict[Purpose, tuple[str, ...]] = {
@@ -71,6 +75,8 @@ class CaseView:
         reasons = [word for word in structure.status if word in _REFUSED[purpose]]
         if purpose in ("place", "side") and structure.box is not None and structure.box.center_ras_mm is None:
             reasons.append("orientation_unknown")
+        if _NAMELESS.fullmatch(name):
+            reasons.append("no name")
         for reason in reasons:
             self.refusals.setdefault(reason, set()).add((name, purpose))
         return not reasons and structure.box is not None
@@ -115,11 +121,28 @@ class CaseView:
         return Quantity(found.volume_ml, low, high, "ml")
 
     def extent(self, name: str, axis: int) -> Quantity:
-        """Edge of the bounding box along an axis of the grid, mm, half a voxel more or less."""
+        """Edge of the bounding box along R (0), A (1) or S (2), mm, half a voxel more or less.
+
+        It runs along the grid's axis nearest to that of the patient, see :attr:`tilt_deg`; on a sheared grid along the
+        patient's own.
+        """
         box = self.structure(name).box
         assert box is not None
-        half = self.geometry.spacing_mm[axis] / 2
-        return Quantity(box.extent_mm[axis], box.extent_mm[axis] - half, box.extent_mm[axis] + half, "mm")
+        voxel = float(np.abs(self._voxel[axis]).sum()) if self.geometry.sheared else self.geometry.spacing_mm[axis]
+        return Quantity(box.extent_mm[axis], box.extent_mm[axis] - voxel / 2, box.extent_mm[axis] + voxel / 2, "mm")
+
+    @cached_property
+    def tilt_deg(self) -> float | None:
+        """Largest angle between an axis that boxes are measured along and that of the patient; None without a position.
+
+        0 on a sheared grid, whose boxes are those of the patient's axes.
+        """
+        if self.geometry.affine_ras_mm is None:
+            return None
+        if self.geometry.sheared:
+            return 0.0
+        cosines = np.diag(self._voxel) / np.sqrt((self._voxel * self._voxel).sum(axis=0))
+        return float(np.degrees(np.arccos(np.clip(cosines, -1.0, 1.0))).max())
 
     def center(self, name: str) -> np.ndarray:
         """Centre of the bounding box, RAS mm."""
@@ -141,6 +164,14 @@ class CaseView:
         along = offset / length if length else np.array([1.0, 0.0, 0.0])
         half = float(np.abs(along @ self._voxel).sum()) / 2
         return Quantity(length, max(0.0, length - half), length + half, "mm")
+
+    def reach(self, name: str, axis: int) -> tuple[float, float]:
+        """Where a structure begins and ends along R (0), A (1) or S (2), RAS mm, on any grid."""
+        box = self.structure(name).box
+        assert box is not None
+        assert box.world_min_ras_mm is not None
+        assert box.world_max_ras_mm is not None
+        return box.world_min_ras_mm[axis], box.world_max_ras_mm[axis]
 
     def offset(self, first: str, second: str, axis: int) -> Quantity:
         """From the first box centre to the second along R (0), A (1) or S (2), mm: positive is right, front, up."""

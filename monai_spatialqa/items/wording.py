@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
@@ -45,9 +46,9 @@ def listed(names: Sequence[str], last: str = "and") -> str:
 
 
 def decimals(value: float) -> int:
-    """Decimals that a value is shown with: about three figures."""
+    """Decimals that a value is shown with: three figures, more only where they stand before the point."""
     size = abs(value)
-    return 0 if size >= 100 else 1 if size >= 10 else 2
+    return 0 if size >= 100 else 2 - math.floor(math.log10(size)) if size else 0
 
 
 def shown_value(value: float, unit: str | None, places: int | None = None) -> str:

@@ -13,13 +13,13 @@ import torch
 from monai.config import KeysCollection
 from monai.data import MetaTensor
 from monai.transforms import MapTransform, Transform
-from monai.utils import ImageMetaKey
+from monai.utils import ImageMetaKey, MetaKeys
 
 from monai_spatialqa.anatomy import LabelMap, load_label_map
 from monai_spatialqa.errors import SettingsError, SpatialQAError
 from monai_spatialqa.execution import failure_from
 from monai_spatialqa.geometry.tensors import marginals_of
-from monai_spatialqa.measurement.declared import declared_structures, named_pairs, union_members
+from monai_spatialqa.measurement.declared import declared_structures, named_pairs, union_members, union_notes
 from monai_spatialqa.measurement.label_scan import overlaps_of
 from monai_spatialqa.measurement.options import MeasureOptions
 from monai_spatialqa.measurement.pair_records import pair_records
@@ -177,11 +177,12 @@ def _loaded(label: Scan, options: MeasureOptions, image: Path | None) -> MetaTen
 
     Read directly: ``LoadImage`` sets up every reader that MONAI has, and some of them warn of what is not installed.
     """
-    scan = read_scan(label, form=options.form, label_map=options.label_map, reference=image)
+    scan = read_scan(label, form=options.form, label_map=options.label_map, reference=image, ignore=options.ignore)
     voxels = torch.from_numpy(scan.voxels)
     meta = scan_meta(scan) | {ImageMetaKey.FILENAME_OR_OBJ: str(first_file(label))}
     channels = voxels[None] if voxels.ndim == 3 else voxels.movedim(-1, 0)
-    return MetaTensor(channels, affine=torch.from_numpy(scan.geometry.affine), meta=meta)
+    meta[MetaKeys.AFFINE] = torch.from_numpy(scan.geometry.affine)
+    return MetaTensor(channels, meta=meta)
 
 
 def record_of(
@@ -219,7 +220,7 @@ def record_of(
     others = _ids(checked, (*label_map.ids, *options.ignore))
     unknown: list[int] = []
     names = _rows(label_map)
-    if others or set(checked.segments or ()) - set(label_map.ids):
+    if others or set(checked.segments or ()) - {*label_map.ids, *options.ignore}:
         try:
             names, unknown = declared_structures(others, options, checked.segments)
         except SpatialQAError as error:
@@ -243,7 +244,7 @@ def record_of(
         grid=checked.grid,
         stored_orientation=checked.stored_orientation,
         geometry=checked.geometry,
-        notes=[*checked.notes, *_channel_notes(checked)],
+        notes=[*checked.notes, *_channel_notes(checked), *union_notes(options, unknown)],
         resampled=checked.resampled,
         margin=options.fov_margin_voxels,
     )
@@ -293,6 +294,6 @@ def _ids(checked: CheckedLabel, ignore: tuple[int, ...]) -> list[int]:
 def _map_of_found(checked: CheckedLabel, options: MeasureOptions) -> LabelMap:
     """A label map of what a file without one holds, by the names that the file gives."""
     if checked.segments:
-        return load_label_map(dict(checked.segments))
+        return load_label_map({n: name for n, name in checked.segments.items() if n not in options.ignore})
     ids = _ids(checked, options.ignore) or list(range(1, len(checked.voxels) + 1))
     return load_label_map({label: f"label_{label}" for label in ids})

@@ -148,7 +148,9 @@ def _segment(
     volume = f"{structure.volume_ml:.1f} ml" if (structure.volume_ml or 0) >= 1 else f"{structure.volume_ml:.3g} ml"
     if pair is not None:
         between = {"box_center": "box centres", "centroid": "centroids", "surface": "surfaces"}[pair.kind]
-        return pair.points_ras_mm, f"{volume}; {pair.a} to {pair.b} ({between}) {pair.distance_mm:.1f} mm"
+        words = [word for word in pair.status if word in ("touching", "overlapping")]
+        near = f", {' and '.join(words)}" if words else ""
+        return pair.points_ras_mm, f"{volume}; {pair.a} to {pair.b} ({between}) {pair.distance_mm:.1f} mm{near}"
     box, geometry = structure.box, record.geometry
     if box is None or box.center_ras_mm is None or geometry is None or geometry.affine_ras_mm is None:
         return None, volume

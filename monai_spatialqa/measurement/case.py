@@ -60,7 +60,7 @@ class CaseFiles:
         """What a record says of the files. A file that cannot be read has no hash; measuring it tells why."""
         sha256 = None
         if hashed:
-            with contextlib.suppress(SpatialQAError):
+            with contextlib.suppress(SpatialQAError, OSError):
                 sha256 = _sha256(self.label)
         return Source(
             path=portable_path(self.label_path, self.root),
@@ -124,5 +124,15 @@ def check_files(files: CaseFiles, options: MeasureOptions) -> None:
 
 
 def _require_there(path: Path) -> None:
-    if not path.exists():
-        raise FileReadError("there is no such file", code="missing_file", file=path, next_step="check the path")
+    try:
+        path.stat()
+    except OSError as error:
+        missing = isinstance(error, FileNotFoundError)
+        raise FileReadError(
+            "there is no such file" if missing else f"the file cannot be opened ({error.strerror or error})",
+            code="missing_file" if missing else "unreadable_file",
+            file=path,
+            found="nothing" if missing else "nothing to read",
+            expected="a file or a folder",
+            next_step="check the path and its permissions",
+        ) from None

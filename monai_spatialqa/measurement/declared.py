@@ -28,7 +28,7 @@ def declared_structures(
     Raises:
         LabelValueError: ids outside the label map in strict mode, or a structure that was said not to be segmented.
     """
-    named = segments or {}
+    named = {label: name for label, name in (segments or {}).items() if label not in options.ignore}
     if options.label_map is None:
         return {named.get(label, fallback_name(label)): label for label in sorted({*found, *named})}, []
     label_map = options.label_map
@@ -37,7 +37,7 @@ def declared_structures(
     there = set(found)
     check_presence(
         [name for name, label in own.items() if label in there],
-        [label for label in unknown if label in there],
+        [named.get(label, label) for label in unknown if label in there],
         label_map=label_map.name,
         segmented=options.segmented,
         strict=options.strict,
@@ -74,6 +74,14 @@ def union_members(options: MeasureOptions) -> dict[str, list[str]]:
         return {}
     names = label_map.row_names
     return {names[row]: [names[member] for member in members] for row, members in label_map.union_rows.items()}
+
+
+def union_notes(options: MeasureOptions, unknown: Sequence[int]) -> list[str]:
+    """What to know of unions: an id outside the label map may belong to one (a file of another year, for instance)."""
+    if not unknown or options.label_map is None or not options.label_map.derived_structures:
+        return []
+    ids = ", ".join(map(str, unknown[:5])) + (" ..." if len(unknown) > 5 else "")
+    return [f"ids outside the label map ({ids}) are in none of its unions"]
 
 
 def named_pairs(options: MeasureOptions, names: Mapping[str, int | None]) -> list[NamedPair]:

@@ -14,7 +14,13 @@ from monai_spatialqa.geometry.affine import Projection, RasGrid
 from monai_spatialqa.geometry.marginals import Marginals
 from monai_spatialqa.geometry.runs import RunGrid, Runs, common_voxels, contains, merged_runs, run_marginals
 from monai_spatialqa.geometry.table import StructureTable, build_table
-from monai_spatialqa.measurement.declared import declared_structures, looked_for, named_pairs, union_members
+from monai_spatialqa.measurement.declared import (
+    declared_structures,
+    looked_for,
+    named_pairs,
+    union_members,
+    union_notes,
+)
 from monai_spatialqa.measurement.options import MeasureOptions
 from monai_spatialqa.measurement.pair_records import pair_records
 from monai_spatialqa.measurement.records import CaseFacts, build_measurement
@@ -103,7 +109,7 @@ def record_of_scan(scan: LabelScan, source: Source, options: MeasureOptions, cas
         grid=scan.grid,
         stored_orientation=scan.grid.orientation,
         geometry=geometry,
-        notes=scan.notes,
+        notes=[*scan.notes, *union_notes(options, unknown)],
         resampled="native",
         margin=options.fov_margin_voxels,
     )

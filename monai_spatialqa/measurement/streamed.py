@@ -99,14 +99,17 @@ def measure_masks(
     try:
         listing = list_masks(label, options.label_map)
         runs: dict[int, Runs] = {}
-        for mask, first, run_grid, found in read_masks(listing, form=options.form, ahead=ahead):
-            geometry, grid = first, run_grid
+        grids, notes = [], {}
+        for mask, geometry, grid, found in read_masks(listing, form=options.form, ignore=options.ignore, ahead=ahead):
+            grids.append((geometry, grid))
+            notes[mask.name] = geometry.notes
             if len(found):
                 runs[mask.label] = found
+        geometry, grid = grids[0]
         scan = LabelScan(
             grid=grid.ras,
             orientation_known=geometry.orientation_known,
-            notes=(*geometry.notes, *listing.notes),
+            notes=listing.notes(notes),
             marginals=run_marginals(runs, grid, projection=projection_of(grid.ras)),
             runs=runs,
             run_grid=grid,

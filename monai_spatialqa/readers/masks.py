@@ -6,7 +6,7 @@ of a hundred masks takes less memory than one label map.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from monai_spatialqa.readers.nifti_header import Form
 from monai_spatialqa.readers.nifti_labels import label_block, label_dtype
 from monai_spatialqa.readers.nifti_stream import NiftiStream
 from monai_spatialqa.readers.nifti_volume import scan_geometry
-from monai_spatialqa.readers.segments import NamedSegment, assign_ids
+from monai_spatialqa.readers.segments import NamedSegment, assign_ids, folded_name
 
 NIFTI_SUFFIXES = (".nii.gz", ".nii", ".hdr.gz", ".hdr")
 OTHER_SUFFIXES = (".nrrd", ".nhdr", ".mha", ".mhd")
@@ -63,11 +63,27 @@ class MaskListing:
         """Id -> name of every structure that was looked for."""
         return {mask.label: mask.name for mask in self.masks}
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What a record says of it."""
-        shown = ", ".join(self.skipped[:10]) + (f" and {len(self.skipped) - 10} more" if len(self.skipped) > 10 else "")
-        return (f"files that are no masks were passed over: {shown}",) if self.skipped else ()
+    def notes(self, of_masks: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+        """What a record says: what was converted or passed over in the masks, and which files are none.
+
+        Args:
+            of_masks: name of a structure -> notes of its mask.
+        """
+        where: dict[str, list[str]] = {}
+        for name, notes in of_masks.items():
+            for note in notes:
+                where.setdefault(note, []).append(name)
+        told = [
+            note if len(names) == len(of_masks) else f"{note} ({_shortened(names)})" for note, names in where.items()
+        ]
+        return (*told, *self._passed_over())
+
+    def _passed_over(self) -> tuple[str, ...]:
+        return (f"files that are no masks were passed over: {_shortened(self.skipped)}",) if self.skipped else ()
+
+
+def _shortened(names: Sequence[str]) -> str:
+    return ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
 
 
 def list_masks(source: Path | Sequence[Path], label_map: LabelMap | None = None) -> MaskListing:
@@ -96,12 +112,27 @@ def list_masks(source: Path | Sequence[Path], label_map: LabelMap | None = None)
             + (f", e.g. {skipped[0]}/" if folder and skipped and (folder / skipped[0]).is_dir() else ""),
         )
     try:
+        _refuse_twins(files)
         assigned = assign_ids([NamedSegment(_stem(file)) for file in files], label_map)
     except LabelMapError as error:
         raise error.with_context(file=folder or files[0].parent) from None
     return MaskListing(
         tuple(MaskFile(label, name, file) for (label, name), file in zip(assigned, files, strict=True)), skipped
     )
+
+
+def _refuse_twins(files: Sequence[Path]) -> None:
+    seen: dict[str, Path] = {}
+    for file in files:
+        twin = seen.setdefault(folded_name(_stem(file)), file)
+        if twin is not file:
+            raise LabelMapError(
+                "two mask files are called like one structure",
+                code="duplicate_name",
+                found=f"{twin.name} and {file.name}",
+                expected="one file a structure",
+                next_step="rename or remove one of them",
+            )
 
 
 def _entries(source: Path | Sequence[Path]) -> tuple[list[Path], tuple[str, ...]]:
@@ -148,14 +179,18 @@ def mask_geometry(path: Path, form: Form | None = None) -> ScanGeometry:
 
 
 def read_masks(
-    listing: MaskListing, *, form: Form | None = None, ahead: bool = True
+    listing: MaskListing, *, form: Form | None = None, ignore: Iterable[int] = (), ahead: bool = True
 ) -> Iterator[tuple[MaskFile, ScanGeometry, RunGrid, Runs]]:
     """The masks one after the other, as runs on the grid they share.
 
     Args:
         listing: the masks.
         form: take this NIfTI form where a header contradicts itself.
+        ignore: values that are background besides 0.
         ahead: inflate in a thread of its own.
+
+    Yields:
+        A mask, its own grid, the grid that all share, and its runs.
 
     Raises:
         SpatialQAError: naming the file: unreadable, not a mask, or not on the grid of the first one.
@@ -163,23 +198,25 @@ def read_masks(
     first: tuple[MaskFile, ScanGeometry, RunGrid] | None = None
     for mask in listing.masks:
         try:
-            geometry, grid, runs = _read_mask(mask.path, form, ahead)
+            geometry, grid, runs = _read_mask(mask.path, form, tuple(ignore), ahead)
             if first is None:
                 first = mask, geometry, grid
             _require_same_grid(geometry, first[1], first[0].path)
         except SpatialQAError as error:
             raise error.with_context(file=mask.path) from None
-        yield mask, first[1], first[2], runs
+        yield mask, geometry, first[2], runs
 
 
-def _read_mask(path: Path, form: Form | None, ahead: bool) -> tuple[ScanGeometry, RunGrid, Runs]:
+def _read_mask(
+    path: Path, form: Form | None, ignore: tuple[int, ...], ahead: bool
+) -> tuple[ScanGeometry, RunGrid, Runs]:
     if path.name.lower().endswith(NIFTI_SUFFIXES):
         with NiftiStream(path, form=form) as stream:
             header = stream.geometry
             if header.channels > 1:
                 raise _not_one_mask(f"{header.channels} volumes")
             geometry = scan_geometry(header)
-            encoder = _encoder(header.shape, label_dtype(header))
+            encoder = _encoder(header.shape, label_dtype(header), ignore)
             for block in stream.blocks(ahead=ahead):
                 encoder.feed(label_block(block, header))
     else:
@@ -188,7 +225,7 @@ def _read_mask(path: Path, form: Form | None, ahead: bool) -> tuple[ScanGeometry
         voxels, geometry, _ = read_sitk_volume(path)
         if voxels.ndim != 3:
             raise _not_one_mask(f"{voxels.shape[3]} layers")
-        encoder = _encoder(geometry.shape, voxels.dtype)
+        encoder = _encoder(geometry.shape, voxels.dtype, ignore)
         flat = voxels.reshape(-1, order="F")
         for at in range(0, flat.size, BLOCK_BYTES):
             encoder.feed(flat[at : at + BLOCK_BYTES])
@@ -199,8 +236,8 @@ def _read_mask(path: Path, form: Form | None, ahead: bool) -> tuple[ScanGeometry
     return geometry, found.grid, np.ascontiguousarray(found.runs[:, :3])
 
 
-def _encoder(shape: tuple[int, int, int], dtype: np.dtype) -> MarginalEncoder:
-    return MarginalEncoder(shape, dtype, boundaries=False, keep_runs=True)
+def _encoder(shape: tuple[int, int, int], dtype: np.dtype, ignore: tuple[int, ...]) -> MarginalEncoder:
+    return MarginalEncoder(shape, dtype, ignore=ignore, boundaries=False, keep_runs=True)
 
 
 def _not_one_mask(found: str) -> LabelValueError:

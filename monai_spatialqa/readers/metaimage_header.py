@@ -81,6 +81,10 @@ def read_metaimage_header(path: str | Path) -> VolumeHeader:
         raise error.with_context(file=path) from None
 
 
+_KEY = re.compile(r"[^\x00-\x1f\x7f]+")
+"""ITK also writes what it knows of the scan: keys such as ``pixdim[0]`` or ``0008|0060``."""
+
+
 def split_fields(stream: BinaryIO) -> tuple[dict[str, str], list[str], int]:
     """Take a header apart: its fields, the lines behind ``ElementDataFile = LIST``, and where the header ends.
 
@@ -93,7 +97,7 @@ def split_fields(stream: BinaryIO) -> tuple[dict[str, str], list[str], int]:
         if not line:
             continue
         key, equals, value = (part.strip() for part in line.partition("="))
-        if not equals or not re.fullmatch(r"\w+", key):
+        if not equals or not _KEY.fullmatch(key):
             raise FileReadError(
                 "a line of the header makes no sense: this is not a MetaImage, or the file is damaged",
                 code="bad_header" if fields else "not_metaimage",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -35,7 +35,7 @@ def scan_kind(scan: Scan) -> ScanKind:
         FileReadError: not there, or of no format that is read here.
     """
     if not isinstance(scan, Path):
-        return "masks" if all(map(is_mask, scan)) else "dicom_image"
+        return _list_kind(scan)
     if scan.is_dir():
         return _folder_kind(scan)
     if scan.name.lower().endswith(NIFTI_SUFFIXES):
@@ -67,23 +67,52 @@ def scan_kind(scan: Scan) -> ScanKind:
     )
 
 
+def _list_kind(paths: Sequence[Path]) -> ScanKind:
+    if all(map(is_mask, paths)):
+        return "masks"
+    other = next(path for path in paths if not is_mask(path))
+    kinds = {path: None if path.is_dir() else dicom_class(path) for path in paths}
+    if all(kind is not None and kind.kind == "image" for kind in kinds.values()):
+        return "dicom_image"
+    found = kinds[other]
+    raise FileReadError(
+        "a list of files is one mask per structure",
+        code="unsupported_format",
+        file=other,
+        found="a folder" if other.is_dir() else other.suffix or "no suffix" if found is None else found.name,
+        expected="files such as liver.nii.gz",
+        next_step="name a label map of several structures by itself, not in a list",
+    )
+
+
 def _folder_kind(folder: Path) -> ScanKind:
-    files = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
+    try:
+        entries = sorted(folder.iterdir())
+    except OSError as error:
+        raise FileReadError(
+            f"the folder cannot be opened ({error.strerror or error})",
+            code="unreadable_file",
+            file=folder,
+            found="nothing to read",
+            expected="a readable folder",
+            next_step="check its permissions",
+        ) from None
+    files = [path for path in entries if path.is_file() and not path.name.startswith(".")]
     if any(map(is_mask, files)):
         return "masks"
     kinds = {kind.kind: path for path in files if (kind := dicom_class(path)) is not None}
     if "image" in kinds:
         return "dicom_image"
-    inside = ", ".join(path.name for path in sorted(folder.iterdir())[:5]) or "nothing"
+    folders = [path.name for path in entries if path.is_dir()]
     raise FileReadError(
         "there is no scan in this folder",
         code="unsupported_format",
         file=folder,
-        found=inside,
+        found=", ".join(path.name for path in entries[:5]) or "nothing",
         expected="mask files such as liver.nii.gz, or the slices of a DICOM series",
-        next_step=f"name the file itself, e.g. {kinds['segmentation'].name}"
+        next_step=f"name the file itself: {kinds['segmentation'].name}"
         if "segmentation" in kinds
-        else "name the folder that holds the files",
+        else "name the folder that holds the files" + (f", e.g. {folders[0]}/" if folders else ""),
     )
 
 
@@ -111,7 +140,12 @@ def read_geometry(scan: Scan, *, form: Form | None = None) -> ScanGeometry:
 
 
 def read_scan(
-    scan: Scan, *, form: Form | None = None, label_map: LabelMap | None = None, reference: Scan | None = None
+    scan: Scan,
+    *,
+    form: Form | None = None,
+    label_map: LabelMap | None = None,
+    reference: Scan | None = None,
+    ignore: Iterable[int] = (),
 ) -> LoadedScan:
     """The voxels of a scan of any format.
 
@@ -120,6 +154,7 @@ def read_scan(
         form: take this NIfTI form where a header contradicts itself.
         label_map: gives structures that the file names itself the ids of its names.
         reference: the image that a DICOM SEG was drawn on, whose grid it gets.
+        ignore: values of masks that are background besides 0.
 
     Raises:
         SpatialQAError: it cannot be read; the message names the file.
@@ -131,20 +166,24 @@ def read_scan(
             values = scaled_values(stream.read_all(), stream.geometry)
         return LoadedScan(values.reshape(array_shape(stream.geometry), order="F"), scan_geometry(stream.geometry))
     if kind == "masks":
-        return read_mask_layers(scan, form=form, label_map=label_map)
+        return read_mask_layers(scan, form=form, label_map=label_map, ignore=ignore)
     if kind == "dicom_seg":
         from monai_spatialqa.readers.dicom_seg_volume import read_dicom_seg
 
         assert isinstance(scan, Path)
-        grid = None if reference is None else read_geometry(reference, form=form)
-        volume = read_dicom_seg(scan, label_map=label_map, reference=grid)
+        # Of a folder, the reader takes the series that the segmentation refers to.
+        series = isinstance(reference, Path) and reference.is_dir() and scan_kind(reference) == "dicom_image"
+        grid = None if reference is None else reference if series else read_geometry(reference, form=form)
+        volume = read_dicom_seg(scan, label_map=label_map, reference=grid)  # type: ignore[arg-type]
         return LoadedScan(volume.voxels, volume.geometry, volume.names)
     from monai_spatialqa.readers.simpleitk_volume import read_sitk_volume
 
     return LoadedScan(*read_sitk_volume(scan, label_map), image_only=kind == "dicom_image")
 
 
-def read_mask_layers(scan: Scan, *, form: Form | None = None, label_map: LabelMap | None = None) -> LoadedScan:
+def read_mask_layers(
+    scan: Scan, *, form: Form | None = None, label_map: LabelMap | None = None, ignore: Iterable[int] = ()
+) -> LoadedScan:
     """A folder or a list of masks as few layers of ids: structures that share voxels lie in different layers.
 
     Raises:
@@ -152,14 +191,15 @@ def read_mask_layers(scan: Scan, *, form: Form | None = None, label_map: LabelMa
             :func:`~monai_spatialqa.readers.masks.read_masks`.
     """
     listing = list_masks(scan, label_map)
-    structures, grids = [], []
-    for mask, geometry, grid, runs in read_masks(listing, form=form):
+    structures, grids, notes = [], [], {}
+    for mask, geometry, grid, runs in read_masks(listing, form=form, ignore=ignore):
         structures.append((mask.label, runs))
-        grids = [(geometry, grid)]
+        grids.append((geometry, grid))
+        notes[mask.name] = geometry.notes
     geometry, grid = grids[0]
     layers = paint_layers(structures, grid.shape, smallest_id_type(max(listing.names)))
     voxels = layers.reshape(len(layers), *geometry.shape[::-1]).transpose(3, 2, 1, 0)
-    told = replace(geometry, notes=(*geometry.notes, *listing.notes))
+    told = replace(geometry, notes=listing.notes(notes))
     return LoadedScan(voxels if len(layers) > 1 else voxels[..., 0], told, listing.names)
 
 
@@ -178,9 +218,20 @@ def require_label_kind(scan: Scan) -> ScanKind:
             file=scan if isinstance(scan, Path) else scan[0],
             found="image slices",
             expected=FORMATS,
-            next_step="give it as the image, and the segmentation as the label",
+            next_step="give it as the image, and the segmentation as the label" + _segmentations_in(scan),
         )
     return kind
+
+
+def _segmentations_in(scan: Scan) -> str:
+    """Names the DICOM SEG that lies in a folder of slices, as a hint."""
+    if not isinstance(scan, Path) or not scan.is_dir():
+        return ""
+    for path in sorted(path for path in scan.iterdir() if path.is_file()):
+        found = dicom_class(path)
+        if found is not None and found.kind == "segmentation":
+            return f": {path.name}"
+    return ""
 
 
 def first_file(scan: Scan) -> Path:

@@ -36,10 +36,10 @@ def assign_ids(segments: Sequence[NamedSegment], label_map: LabelMap | None = No
         label_map: the structures that are wanted.
 
     Raises:
-        LabelMapError: no name, or two segments of one name.
+        LabelMapError: no name, two segments of one name, or the name of a union of the label map.
     """
-    known = {} if label_map is None else {_folded(entry.name): entry for entry in label_map}
-    names = [known[_folded(s.name)].name if _folded(s.name) in known else s.name.strip() for s in segments]
+    known = {} if label_map is None else {folded_name(entry.name): entry for entry in label_map}
+    names = [known[folded_name(s.name)].name if folded_name(s.name) in known else s.name.strip() for s in segments]
     for name in names:
         if not name or names.count(name) > 1:
             raise LabelMapError(
@@ -49,6 +49,16 @@ def assign_ids(segments: Sequence[NamedSegment], label_map: LabelMap | None = No
                 expected="one name a segment",
                 next_step="rename them in the program that made the segmentation",
             )
+    unions = set() if label_map is None else {folded_name(name): name for name in label_map.derived}
+    taken = [name for name in names if folded_name(name) in unions]
+    if taken:
+        raise LabelMapError(
+            "a structure of the file has the name of a union that the label map defines",
+            code="union_name",
+            found=taken[0],
+            expected="structures only; their unions are measured from them",
+            next_step="leave it out or rename it, or take a label map without this union",
+        )
     if label_map is None:
         numbers = [segment.number for segment in segments]
         own = all(number is not None and number > 0 for number in numbers) and len(set(numbers)) == len(numbers)
@@ -66,5 +76,6 @@ def assign_ids(segments: Sequence[NamedSegment], label_map: LabelMap | None = No
     return assigned
 
 
-def _folded(name: str) -> str:
+def folded_name(name: str) -> str:
+    """A name without capitals, and with one underscore for every run of spaces, hyphens and underscores."""
     return re.sub(r"[\s_\-]+", "_", name.strip()).casefold()

@@ -123,7 +123,7 @@ class MeasureDistance(_PairTransform):
     ) -> None:
         super().__init__(structures, pairs, **options)
         require_setting(kind in fields.DISTANCE_KINDS, "kind", kind, " or ".join(fields.DISTANCE_KINDS))
-        require_setting(name.isidentifier(), "name", name, "an identifier")
+        require_setting(isinstance(name, str) and name.isidentifier(), "name", name, "an identifier")
         self.kind = kind
         self.name = name
 
@@ -214,7 +214,7 @@ class MeasureComponents(StructureTransform):
     ) -> None:
         super().__init__(structures, **options)
         require_setting(connectivity in (6, 18, 26), "connectivity", connectivity, "6, 18 or 26")
-        require_setting(listed >= 1, "listed", listed, "1 or more components")
+        require_setting(type(listed) is int and listed >= 1, "listed", listed, "1 or more components")
         self.connectivity = connectivity
         self.listed = listed
 
@@ -269,10 +269,11 @@ class MeasureDiameter(StructureTransform):
 
     def __init__(self, structures: StructuresSpec, *, of: str | Sequence[str] | None = None, **options: Any) -> None:
         super().__init__(structures, **options)
-        rows = {name: row for row, name in enumerate(self.structures)}
-        self.rows = (
-            self.label_map.tumour_rows if of is None else tuple(rows[name] for name in self.label_map.select(of))
-        )
+        require_setting(of is None or isinstance(of, (str, Sequence)), "of", of, "names or groups of structures")
+        rows = self.label_map.tumour_rows
+        self.rows = rows if of is None else tuple(map(self.structures.index, self.label_map.select(of)))
+        told = "structures to measure; the label map has no tumours, so name them: of=['liver']"
+        require_setting(bool(self.rows), "of", of, told)
 
     def _shown(self) -> str:
         return f"{super()._shown()}, of=<{len(self.rows)}>"

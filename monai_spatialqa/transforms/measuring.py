@@ -209,7 +209,7 @@ class StructureTransform(Transform):
         )
         check_presence(
             [self.structures[row] for row in sorted(ids)],
-            unknown,
+            [(checked.segments or {}).get(label, label) for label in unknown],
             label_map=self.label_map.name,
             segmented=self.segmented,
             strict=self.strict,

@@ -103,7 +103,6 @@ def _content(results: Results, verdicts: list[Verdict]) -> dict[str, Any]:
                 "unit": verdict.goal.unit,
                 "must": verdict.goal.must,
                 "verdict": verdict.word,
-                "c_prototype": verdict.goal.stretch,
             }
             for verdict in verdicts
         ],

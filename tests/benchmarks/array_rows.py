@@ -20,8 +20,6 @@ THREADS = min(2, os.cpu_count() or 1)
 OBLIQUE = [[981, 87, 174], [-97, 993, 54], [-168, -70, 983]]
 """An integer projection as an oblique scan has it."""
 
-KEPT_RUNS_BYTES = 8 << 20
-
 
 def read_once(array: NDArray) -> Callable[[], Any]:
     """The limit: every byte is read once, by vector code."""
@@ -30,48 +28,30 @@ def read_once(array: NDArray) -> Callable[[], Any]:
     return lambda: words.max()
 
 
-def ours(*, band: bool = False, everything: bool = False) -> Prepare:
-    """The compiled path; ``everything`` adds what the record of an oblique scan needs."""
+def ours(*, threads: int, band: bool = False, everything: bool = False, compiled: bool = True) -> Prepare:
+    """Our pass over a tensor; ``everything`` adds what the record of an oblique scan needs.
 
-    def prepare(array: NDArray) -> Callable[[], Facts]:
-        from monai_spatialqa.geometry.encoder import BLOCK_BYTES, MarginalEncoder
-
-        flat = array.reshape(-1, order="F")
-        step = BLOCK_BYTES // array.itemsize
-        strides = np.array([1, array.shape[0], array.shape[0] * array.shape[1]])
-
-        def call() -> Facts:
-            encoder = MarginalEncoder(
-                array.shape,
-                array.dtype,
-                boundaries=band or everything,
-                weights=OBLIQUE if everything else None,
-                keep_runs_bytes=KEPT_RUNS_BYTES if everything else 0,
-            )
-            for at in range(0, flat.size, step):
-                encoder.feed(flat[at : at + step])
-            facts = _facts_of(encoder.result())
-            if everything:
-                middle = np.floor(np.asarray(facts.centroid) + 0.5).astype(np.int64)
-                encoder.value_at(facts.labels.tolist(), middle @ strides)
-            return facts
-
-        return call
-
-    return prepare
-
-
-def torch_path(threads: int) -> Prepare:
-    """The path that CUDA tensors take, on the CPU."""
+    ``compiled=False`` takes the path that CUDA tensors take, on the CPU.
+    """
 
     def prepare(array: NDArray) -> Callable[[], Facts]:
         import torch
 
         from monai_spatialqa.geometry.tensors import marginals_of
 
-        torch.set_num_threads(threads)
         tensor = torch.from_numpy(array)
-        return lambda: _facts_of(marginals_of(tensor, boundaries=False, compiled=False))
+        weights = OBLIQUE if everything else None
+
+        def call() -> Facts:
+            torch.set_num_threads(threads)  # here, because rows of one process differ in it
+            found = marginals_of(tensor, boundaries=band or everything, weights=weights, compiled=compiled)
+            facts = _facts_of(found)
+            if everything:
+                middle = np.floor(np.asarray(facts.centroid) + 0.5).astype(np.int64)
+                tensor[tuple(torch.from_numpy(middle.T))]  # is the centroid inside?
+            return facts
+
+        return call
 
     return prepare
 
@@ -248,6 +228,7 @@ def monai_boxes(array: NDArray) -> Callable[[], Facts]:
 
 _SMALL = frozenset({"Q", "S"})
 _ITK_TYPES = frozenset({"uint8", "uint16"})
+_ALL = "ours, all a record needs (oblique grid)"
 _SHAPES = "SimpleITK LabelShape"
 _THREADS = f"{THREADS} threads"
 
@@ -256,11 +237,13 @@ ARRAY = Table(
     title="counts, boxes and centroids of an array in memory",
     rows=(
         Row("read", "read the array once (limit)", read_once),
-        Row("ours", "ours", ours()),
-        Row("ours-band", "ours, with volume band", ours(band=True)),
-        Row("ours-all", "ours, all a record needs (oblique grid)", ours(everything=True)),
-        Row("ours-torch-1", "ours, torch path, 1 thread", torch_path(1)),
-        Row("ours-torch-2", f"ours, torch path, {_THREADS}", torch_path(THREADS)),
+        Row("ours", f"ours, up to {_THREADS}", ours(threads=THREADS)),
+        Row("ours-1", "ours, 1 thread", ours(threads=1)),
+        Row("ours-band", f"ours, with volume band, up to {_THREADS}", ours(threads=THREADS, band=True)),
+        Row("ours-all", f"{_ALL}, up to {_THREADS}", ours(threads=THREADS, everything=True)),
+        Row("ours-all-1", f"{_ALL}, 1 thread", ours(threads=1, everything=True)),
+        Row("ours-torch-1", "ours, torch path, 1 thread", ours(threads=1, compiled=False)),
+        Row("ours-torch-2", f"ours, torch path, {_THREADS}", ours(threads=THREADS, compiled=False)),
         Row("simpleitk-off-2", f"{_SHAPES}, perimeter off, {_THREADS}", simpleitk(perimeter=False, threads=THREADS)),
         Row("simpleitk-off-1", f"{_SHAPES}, perimeter off, 1 thread", simpleitk(perimeter=False, threads=1)),
         Row("simpleitk-2", f"{_SHAPES} as constructed, {_THREADS}", simpleitk(perimeter=True, threads=THREADS)),

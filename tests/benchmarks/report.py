@@ -72,7 +72,7 @@ def throughput_lines(title: str, rates: Sequence[Throughput]) -> tuple[list[str]
 
 def goal_lines(verdicts: Sequence[Verdict]) -> tuple[list[str], list[list[str]]]:
     """Header and lines of the goals."""
-    header = ["GOALS (M = 512x512x400 uint8, 117 labels)", "measured", "must", "", "C prototype", ""]
+    header = ["GOALS (M = 512x512x400 uint8, 117 labels)", "measured", "must", ""]
     lines = []
     for verdict in verdicts:
         goal = verdict.goal
@@ -83,8 +83,6 @@ def goal_lines(verdicts: Sequence[Verdict]) -> tuple[list[str], list[list[str]]]
                 "-" if verdict.figure is None else f"{_ratio(verdict.figure)} {goal.unit}",
                 f"{sign} {goal.must:g} {goal.unit}",
                 verdict.word,
-                "" if goal.stretch is None else f"{sign} {goal.stretch:g} {goal.unit}",
-                verdict.stretch_word,
             ]
         )
     return header, lines

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from monai_spatialqa.errors import LabelValueError
-from monai_spatialqa.geometry import encoder, tensors
+from monai_spatialqa.geometry import tensors, threaded
 from monai_spatialqa.geometry.encoder import MarginalEncoder
 from monai_spatialqa.geometry.tensors import marginals_of
 
@@ -387,8 +387,8 @@ def test_reorienting_marginals_is_measuring_the_reoriented_map(order, flips, mak
 
 def test_block_size_does_not_matter_for_tensors(monkeypatch, make_map, oracle, facts_of):
     label = make_map((11, 6, 8), [1, 2, 3], seed=2, dtype=np.int32)
-    for size in (4, 100, 2**20):
-        monkeypatch.setattr(tensors, "BLOCK_BYTES", size)
+    for size in (4, 100, 2**24):
+        monkeypatch.setattr(threaded, "BLOCK_BYTES", size)
+        monkeypatch.setattr(threaded, "VIEW_BYTES", size)
         for _, tensor in layouts(label):
             assert facts_of(marginals_of(tensor)) == oracle(label)
-    assert encoder.BLOCK_BYTES == 2**20

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 import torch
 
+from monai_spatialqa.geometry import threaded
 from monai_spatialqa.geometry.encoder import MarginalEncoder
 from monai_spatialqa.geometry.tensors import marginals_of
 from monai_spatialqa.phantoms.label_map import make_label_map
@@ -37,6 +38,15 @@ def test_a_scan_of_117_structures():
     label = make_label_map((256, 256, 256), 117, seed=1)
     assert peak_bytes(lambda: encode(label)) < 0.25 * label.nbytes
     assert peak_bytes(lambda: marginals_of(torch.from_numpy(label))) < 0.25 * label.nbytes
+
+
+@pytest.mark.parametrize("threads", [1, 2, 8])
+def test_a_thread_needs_little_memory(threads, monkeypatch):
+    monkeypatch.setattr(threaded, "PART_BYTES", 1)
+    label = make_label_map((256, 256, 256), 117, seed=1).T
+    weights = [[981, 87, 174], [-97, 993, 54], [-168, -70, 983]]
+    peak = peak_bytes(lambda: threaded.marginals_of_array(label, threads=threads, weights=weights))
+    assert peak < (1 + 1.5 * threads) * 2**20
 
 
 def test_noise_needs_a_few_planes_of_runs():

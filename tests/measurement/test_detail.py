@@ -202,3 +202,38 @@ def test_tumours_of_any_kind_have_a_diameter(write_nifti: Any) -> None:
     path = write_nifti("seg.nii.gz", (scene() == 1).astype(np.uint8))
     tumour = sqa.measure(path, label_map="msd_task06", detail="full").structures["lung_tumour"]
     assert tumour.axial_diameter is not None
+
+
+def test_unions_of_tumours_are_tumours(write_nifti: Any) -> None:
+    path = write_nifti("seg.nii.gz", np.where(scene() == 3, 0, scene()).astype(np.uint8))
+    found = sqa.measure(path, label_map="brats2021", detail="full").structures
+    assert found["tumour_core"].axial_diameter is not None
+    assert found["whole_tumour"].axial_diameter is not None
+
+
+@pytest.mark.parametrize("path", ["stream", "transforms"])
+def test_an_id_that_a_union_may_lack_is_noted(run_measure: Run, write_nifti: Any, path: str) -> None:
+    write_nifti("seg.nii.gz", scene())
+    (row,) = run_measure(labels="seg.nii.gz", label_map="brats2021", path=path)
+    assert row["geometry"]["notes"] == ["ids outside the label map (3) are in none of its unions"]
+
+
+@pytest.mark.parametrize(
+    ("distances", "told"),
+    [
+        ([("liver", "zz")], "one of"),
+        ([("tumours", "liver")], "among"),
+        ({"among": ["liver"]}, "two structures"),
+        ({"among": []}, "two structures"),
+    ],
+)
+def test_pairs_that_cannot_be_are_explained(write_nifti: Any, distances: Any, told: str) -> None:
+    label_map = {"structures": {1: "liver", 2: "spleen"}, "groups": {"tumours": ["spleen"]}}
+    with pytest.raises(sqa.errors.SpatialQAError, match=told):
+        sqa.measure(write_nifti("seg.nii.gz", scene()), label_map=label_map, distances=distances)
+
+
+def test_a_pair_named_twice_is_one_pair(write_nifti: Any) -> None:
+    path = write_nifti("seg.nii.gz", scene())
+    pairs = [("label_1", "label_2")] * 2
+    assert len(sqa.measure(path, distances=pairs).pairs) == 1

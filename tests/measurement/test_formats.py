@@ -363,3 +363,90 @@ def test_cards_of_layers(run_measure: Run, tmp_path: Path) -> None:
     overlapping(tmp_path / "masks")
     run_measure(labels="masks", distances=[["liver", "tumour"]], cards=2)
     assert len(list((tmp_path / "out" / "cards").glob("*.png"))) == 2
+
+
+def test_one_unusable_path_stops_no_other_case(run_measure: Run, tmp_path: Path) -> None:
+    overlapping(tmp_path / "masks")
+    cases = [{"case_id": "good", "label": "masks"}, {"case_id": "long", "label": "x" * 300 + ".nii.gz"}]
+    (tmp_path / "list.json").write_text(json.dumps({"training": cases}), encoding="utf-8")
+    for path in ("stream", "transforms"):
+        with pytest.raises(SystemExit, match="1 case failed"):
+            run_measure(datalist="list.json", label_map={1: "liver", 2: "tumour"}, path=path, output_dir=path)
+        rows = [json.loads(line) for line in (tmp_path / path / "measurements.jsonl").read_text().splitlines()]
+        assert [(row["case_id"], bool(row["errors"])) for row in rows] == [("good", False), ("long", True)]
+        assert rows[1]["errors"][0]["code"] == "unreadable_file"
+
+
+def test_a_folder_that_may_not_be_opened_is_an_error_of_its_case(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = overlapping(tmp_path / "locked")
+
+    def refuse(self: Path) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "iterdir", refuse)
+    with pytest.raises(SpatialQAError, match="Permission denied") as caught:
+        sqa.measure(folder)
+    assert caught.value.code == "unreadable_file"
+
+
+def test_a_mask_called_like_a_union_is_refused(tmp_path: Path) -> None:
+    folder = write_masks(tmp_path / "masks", oedema=np.eye(3)[..., None] * np.ones(3), whole_tumour=np.ones((3, 3, 3)))
+    with pytest.raises(SpatialQAError, match="union") as caught:
+        sqa.measure(folder, label_map="brats2021")
+    assert caught.value.code == "union_name"
+    assert sqa.measure(folder).structures["whole_tumour"].voxel_count == 27
+
+
+def test_metadata_that_itk_writes_is_no_damage(tmp_path: Path) -> None:
+    image = sitk.GetImageFromArray(np.ones((3, 4, 5), np.uint8))
+    for key in ("dim[0]", "0008|0060", "My Comment"):
+        image.SetMetaData(key, "a = b")
+    sitk.WriteImage(image, str(tmp_path / "case.mha"))
+    assert sqa.measure(tmp_path / "case.mha").structures["label_1"].voxel_count == 60
+
+
+def test_ignore_means_what_the_files_hold(tmp_path: Path) -> None:
+    liver = np.full((6, 5, 4), -1, np.int16)
+    liver[1:3, 1:3, 1:3] = 1
+    (tmp_path / "masks").mkdir()
+    nifti = nib.Nifti1Image(liver, np.diag([2.0, 3.0, 4.0, 1.0]))
+    nib.save(nifti, tmp_path / "masks" / "liver.nii.gz")
+    assert sqa.measure(tmp_path / "masks", ignore=[-1]).structures["liver"].voxel_count == 8
+    layered = seg_nrrd(tmp_path / "case.seg.nrrd", liver == 1, liver == 1)
+    assert list(sqa.measure(layered, ignore=[2]).structures) == ["liver"]
+
+
+def test_strict_names_what_the_file_names(tmp_path: Path) -> None:
+    folder = overlapping(tmp_path / "masks")
+    for names in (None, ["liver"]):
+        with pytest.raises(LabelValueError, match="found: tumour"):
+            sqa.measure(folder, label_map={1: "liver"}, strict=True, segmented=names)
+
+
+def test_a_list_of_other_things_says_so(tmp_path: Path) -> None:
+    folder = overlapping(tmp_path / "masks")
+    (tmp_path / "notes.txt").write_text("x")
+    with pytest.raises(SpatialQAError, match="one mask per structure") as caught:
+        sqa.measure([folder / "liver.nii.gz", tmp_path / "notes.txt"])
+    assert "notes.txt" in str(caught.value)
+
+
+def test_notes_of_every_mask_are_kept(tmp_path: Path) -> None:
+    folder = overlapping(tmp_path / "masks")
+    metres = nib.load(folder / "tumour.nii.gz")
+    metres = nib.Nifti1Image(np.asarray(metres.dataobj), np.diag([0.002, 0.003, 0.004, 1.0]))
+    metres.header.set_xyzt_units("meter")
+    nib.save(metres, folder / "tumour.nii.gz")
+    found = sqa.measure(folder)
+    assert found.geometry is not None
+    (note,) = found.geometry.notes
+    assert note.endswith("(tumour)")
+
+
+def test_files_of_one_structure_are_both_named(tmp_path: Path) -> None:
+    folder = overlapping(tmp_path / "masks")
+    (folder / "Liver.nii.gz").write_bytes((folder / "liver.nii.gz").read_bytes())
+    with pytest.raises(SpatialQAError, match=r"Liver\.nii\.gz and liver\.nii\.gz"):
+        sqa.measure(folder)

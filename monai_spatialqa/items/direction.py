@@ -1,0 +1,271 @@
+"""DIR: how structures lie to each other along the axes of the patient, by the centres of their bounding boxes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations, pairwise, permutations
+from random import Random
+
+import numpy as np
+
+from monai_spatialqa.anatomy.structure import side_of_name
+from monai_spatialqa.items.draft import Choice, Draft, Rules, subtask
+from monai_spatialqa.items.names import LEFT_RIGHT, SUPERIOR_INFERIOR, told_by_names
+from monai_spatialqa.items.quantity import Quantity
+from monai_spatialqa.items.ranking import robust_margin
+from monai_spatialqa.items.tools import evidence
+from monai_spatialqa.items.view import CaseView
+from monai_spatialqa.items.wording import listed, readable_name, shown_value
+from monai_spatialqa.records.item import Evidence
+
+DOMINANCE = 2.0
+"""The component along the main direction is at least this many times any other."""
+
+_TOWARDS = (("right", "left"), ("anterior", "posterior"), ("superior", "inferior"))
+"""Directions along R, A and S: of a positive component, of a negative one."""
+
+_RELATION = {"right": "to the patient's right of", "left": "to the patient's left of"} | {
+    word: f"{word} to" for word in ("anterior", "posterior", "superior", "inferior")
+}
+_FARTHEST = {"right": "farthest to the patient's right", "left": "farthest to the patient's left"} | {
+    word: f"most {word}" for word in ("anterior", "posterior", "superior", "inferior")
+}
+_ORDER = {"right": "from the patient's right to the left", "left": "from the patient's left to the right"} | {
+    "anterior": "from anterior to posterior",
+    "posterior": "from posterior to anterior",
+    "superior": "from superior to inferior",
+    "inferior": "from inferior to superior",
+}
+_NOWHERE = Quantity(0.0, 0.0, 0.0, "mm")
+
+
+def direction(axis: int, component: float) -> str:
+    """The word for a component along R (0), A (1) or S (2): ``direction(0, -5.0)`` is left."""
+    return _TOWARDS[axis][component < 0]
+
+
+def is_clear(view: CaseView, first: str, second: str, axis: int) -> bool:
+    """Whether two structures lie one beyond the other along an axis as anybody would see it.
+
+    Their box centres are apart by at least half the length of the shorter one, and their centroids lie the same way.
+    Otherwise the question is counted as refused.
+    """
+    found = view.offset(first, second, axis).value
+    shorter = min(high - low for low, high in (view.reach(name, axis) for name in (first, second)))
+    if abs(found) < shorter / 2:
+        view.refuse("the two lie too much beside each other", first, second)
+        return False
+    if _between_centroids(view, first, second)[axis] * found <= 0:
+        view.refuse("box centres and centroids disagree", first, second)
+        return False
+    return True
+
+
+def _between_centroids(view: CaseView, first: str, second: str) -> np.ndarray:
+    ends = [view.structure(name).centroid_ras_mm for name in (first, second)]
+    assert ends[0] is not None
+    assert ends[1] is not None
+    return np.subtract(ends[1], ends[0])
+
+
+def _told(component: Quantity, rules: Rules) -> str:
+    found = component.to(rules.length_unit)
+    return shown_value(abs(found.value), found.unit)
+
+
+def _offset(view: CaseView, rules: Rules, first: str, second: str, axis: int) -> Evidence:
+    return evidence(view, "offset", rules.length_unit, first=first, second=second, axis=axis)
+
+
+def _pairs(view: CaseView, random: Random) -> list[tuple[str, str]]:
+    pairs = list(permutations(view.askable("place"), 2))
+    random.shuffle(pairs)
+    return pairs
+
+
+@subtask("DIR", "relation")
+def relation(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]:
+    """Whether one structure lies in a stated direction from another one, yes or no."""
+    for structure, anchor in _pairs(view, random):
+        axis = random.randrange(3)
+        if told_by_names(structure, anchor, axis) or not is_clear(view, anchor, structure, axis):
+            continue
+        found = view.offset(anchor, structure, axis)
+        true = random.random() < 0.5
+        asked = direction(axis, found.value if true else -found.value)
+        why = f"its centre lies {_told(found, rules)} {_RELATION[direction(axis, found.value)]} that of the other"
+        yield Draft(
+            task="DIR",
+            subtask="relation",
+            structures=(structure, anchor),
+            words={"a": readable_name(structure), "b": readable_name(anchor), "relation": _RELATION[asked]},
+            key=Choice("yes" if true else "no"),
+            wrong=(Choice("no" if true else "yes", why),),
+            evidence=(_offset(view, rules, anchor, structure, axis),),
+            format="yesno",
+            margin=robust_margin(found, _NOWHERE),
+        )
+
+
+@subtask("DIR", "dominant_direction")
+def dominant_direction(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]:
+    """In which of six directions a structure mainly lies from another one."""
+    for structure, anchor in _pairs(view, random):
+        found = [view.offset(anchor, structure, axis) for axis in range(3)]
+        main, second, third = sorted(range(3), key=lambda axis: -abs(found[axis].value))
+        if told_by_names(structure, anchor, main):
+            continue
+        if abs(found[main].value) < DOMINANCE * abs(found[second].value):
+            view.refuse("no main direction", structure, anchor)
+            continue
+        centroids = np.abs(_between_centroids(view, anchor, structure))
+        if int(centroids.argmax()) != main or not is_clear(view, anchor, structure, main):
+            continue
+        key = direction(main, found[main].value)
+        wrong = [(direction(main, -found[main].value), f"it lies {_told(found[main], rules)} the other way")]
+        for axis in (second, third):
+            way, off = direction(axis, found[axis].value), _told(found[axis], rules)
+            wrong.append((way, f"it lies {off} that way, but {_told(found[main], rules)} {key}"))
+            wrong.append((direction(axis, -found[axis].value), f"it lies {off} the other way along this axis"))
+        yield Draft(
+            task="DIR",
+            subtask="dominant_direction",
+            structures=(structure, anchor),
+            words={"a": readable_name(structure), "b": readable_name(anchor)},
+            key=Choice(key),
+            wrong=tuple(Choice(text, why) for text, why in wrong),
+            evidence=tuple(_offset(view, rules, anchor, structure, axis) for axis in (main, second, third)),
+            margin=min(robust_margin(found[main].magnitude(), found[axis].magnitude()) for axis in (second, third)),
+        )
+
+
+@subtask("DIR", "direction_pair")
+def direction_pair(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]:
+    """How a structure lies from another one along two axes at once."""
+    axes_of = list(combinations(range(3), 2))
+    for structure, anchor in _pairs(view, random):
+        axes = random.choice(axes_of)
+        if any(told_by_names(structure, anchor, axis) for axis in axes):
+            continue
+        if not all(is_clear(view, anchor, structure, axis) for axis in axes):
+            continue
+        found = [view.offset(anchor, structure, axis) for axis in axes]
+        right = [direction(axis, offset.value) for axis, offset in zip(axes, found, strict=True)]
+        other = [direction(axis, -offset.value) for axis, offset in zip(axes, found, strict=True)]
+        wrong = [
+            Choice(f"{right[0]} and {other[1]}", f"it lies {_told(found[1], rules)} {right[1]}"),
+            Choice(f"{other[0]} and {right[1]}", f"it lies {_told(found[0], rules)} {right[0]}"),
+            Choice(f"{other[0]} and {other[1]}", "it lies the other way along both axes"),
+        ]
+        yield Draft(
+            task="DIR",
+            subtask="direction_pair",
+            structures=(structure, anchor),
+            words={"a": readable_name(structure), "b": readable_name(anchor)},
+            key=Choice(f"{right[0]} and {right[1]}"),
+            wrong=tuple(wrong),
+            evidence=tuple(_offset(view, rules, anchor, structure, axis) for axis in axes),
+            margin=min(robust_margin(offset, _NOWHERE) for offset in found),
+        )
+
+
+@subtask("DIR", "side_of_spine")
+def side_of_spine(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]:
+    """Whether an unpaired structure lies on a stated side of the vertebra at its level, yes or no."""
+    names = view.askable("place")
+    vertebrae = [name for name in names if name.startswith("vertebrae_")]
+    organs = [name for name in names if name not in vertebrae and side_of_name(name) is None]
+    random.shuffle(organs)
+    for organ in organs:
+        height = float(view.center(organ)[SUPERIOR_INFERIOR])
+        level = [each for each in vertebrae if _spans(view.reach(each, SUPERIOR_INFERIOR), height)]
+        if not level:
+            view.refuse("no vertebra at its level", organ)
+            continue
+        vertebra = min(level, key=lambda each: (abs(view.offset(each, organ, SUPERIOR_INFERIOR).value), each))
+        if not is_clear(view, vertebra, organ, LEFT_RIGHT):
+            continue
+        found = view.offset(vertebra, organ, LEFT_RIGHT)
+        true = random.random() < 0.5
+        asked = direction(LEFT_RIGHT, found.value if true else -found.value)
+        side = direction(LEFT_RIGHT, found.value)
+        yield Draft(
+            task="DIR",
+            subtask="side_of_spine",
+            structures=(organ, vertebra),
+            words={"a": readable_name(organ), "b": readable_name(vertebra), "side": asked},
+            key=Choice("yes" if true else "no"),
+            wrong=(Choice("no" if true else "yes", f"it lies {_told(found, rules)} to the patient's {side}"),),
+            evidence=tuple(_offset(view, rules, vertebra, organ, axis) for axis in (LEFT_RIGHT, SUPERIOR_INFERIOR)),
+            format="yesno",
+            margin=robust_margin(found, _NOWHERE),
+        )
+
+
+def _spans(reach: tuple[float, float], position: float) -> bool:
+    return reach[0] <= position <= reach[1]
+
+
+def _in_a_row(view: CaseView, random: Random, count: int) -> Iterator[tuple[int, list[str], str]]:
+    """Axis, structures in their order along it, and the direction that the first of them lies in."""
+    names = view.askable("place")
+    firsts = [(first, axis) for first in names for axis in range(3)]
+    random.shuffle(firsts)
+    for first, axis in firsts:
+        chosen = [first]
+        for other in random.sample(names, len(names)):
+            if len(chosen) < count and other != first and not any(told_by_names(other, o, axis) for o in chosen):
+                chosen.append(other)
+        if len(chosen) < count:
+            continue
+        towards = random.choice((1.0, -1.0))
+        chosen.sort(key=lambda name: (-towards * float(view.center(name)[axis]), name))
+        yield axis, chosen, direction(axis, towards)
+
+
+@subtask("DIR", "outermost_of")
+def outermost_of(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]:
+    """Which of several structures lies farthest in one of six directions."""
+    for axis, row, towards in _in_a_row(view, random, rules.options):
+        key, others = row[0], row[1:]
+        if not all(is_clear(view, other, key, axis) for other in others):
+            continue
+        found = [view.offset(other, key, axis) for other in others]
+        yield Draft(
+            task="DIR",
+            subtask="outermost_of",
+            structures=tuple(row),
+            words={"where": _FARTHEST[towards]},
+            key=Choice(readable_name(key)),
+            wrong=tuple(
+                Choice(readable_name(other), f"the right one lies {_told(offset, rules)} farther that way")
+                for offset, other in zip(found, others, strict=True)
+            ),
+            evidence=tuple(_offset(view, rules, other, key, axis) for other in others),
+            margin=min(robust_margin(offset, _NOWHERE) for offset in found),
+        )
+
+
+@subtask("DIR", "order_along_axis")
+def order_along_axis(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]:
+    """Three structures in their order along an axis of the patient."""
+    for axis, row, towards in _in_a_row(view, random, 3):
+        steps = list(pairwise(row))
+        if not all(is_clear(view, second, first, axis) for first, second in steps):
+            continue
+        turns = [(1, 0, 2), (0, 2, 1), (1, 2, 0), (2, 0, 1)]
+        random.shuffle(turns)
+        orders = [[row[at] for at in turn] for turn in ((2, 1, 0), *turns)]
+        whys = ["the reverse order", *["another order than that of the centres"] * len(turns)]
+        yield Draft(
+            task="DIR",
+            subtask="order_along_axis",
+            structures=tuple(row),
+            words={"list": listed(sorted(row)), "order": _ORDER[towards]},
+            key=Choice(", ".join(map(readable_name, row))),
+            wrong=tuple(
+                Choice(", ".join(map(readable_name, each)), why) for each, why in zip(orders, whys, strict=True)
+            ),
+            evidence=tuple(_offset(view, rules, second, first, axis) for first, second in steps),
+            margin=min(robust_margin(view.offset(second, first, axis), _NOWHERE) for first, second in steps),
+        )

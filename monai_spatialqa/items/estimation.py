@@ -1,0 +1,91 @@
+"""VOLEST: volumes as open numbers, scored by how near an answer comes; so the half-voxel rule for keys does not apply.
+
+Ratios are asked for in the unit ``times``: a numeric item always states a unit, and answers are read with it or bare.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations, permutations
+from random import Random
+
+from monai_spatialqa.anatomy.structure import opposite_name, side_of_name
+from monai_spatialqa.items.comparison import LARGEST_RATIO
+from monai_spatialqa.items.draft import Choice, Draft, Rules, subtask
+from monai_spatialqa.items.names import whole_organs
+from monai_spatialqa.items.quantity import RATIO_UNIT
+from monai_spatialqa.items.tools import evidence, run_tool
+from monai_spatialqa.items.view import CaseView
+from monai_spatialqa.items.wording import listed, readable_name, shown_value
+from monai_spatialqa.records.item import Argument
+
+
+def _structures(view: CaseView, random: Random) -> list[str]:
+    names = whole_organs(view, "size")
+    random.shuffle(names)
+    return names
+
+
+def _draft(
+    view: CaseView,
+    subtask: str,
+    about: tuple[str, ...],
+    words: dict[str, str],
+    unit: str,
+    tool: str,
+    **arguments: Argument,
+) -> Draft:
+    found = run_tool(view, tool, arguments).to(unit)
+    return Draft(
+        task="VOLEST",
+        subtask=subtask,
+        structures=about,
+        words=words | {"unit": unit},
+        key=Choice(shown_value(found.value, unit), value=found.value, unit=unit),
+        wrong=(),
+        evidence=(evidence(view, tool, unit, **arguments),),
+        format="numeric",
+        answer_unit=unit,
+    )
+
+
+@subtask("VOLEST", "volume_estimate")
+def volume_estimate(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]:
+    """The volume of a structure, as an open number."""
+    for name in _structures(view, random):
+        words = {"a": readable_name(name)}
+        yield _draft(view, "volume_estimate", (name,), words, rules.volume_unit, "volume", structure=name)
+
+
+@subtask("VOLEST", "ratio_estimate")
+def ratio_estimate(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]:
+    """How many times as large as another structure a structure is, as an open number."""
+    pairs = list(permutations(_structures(view, random), 2))
+    random.shuffle(pairs)
+    for larger, smaller in pairs:
+        ratio = view.volume(larger).value / view.volume(smaller).value
+        if 1 <= ratio <= LARGEST_RATIO:
+            words = {"a": readable_name(larger), "b": readable_name(smaller)}
+            names = (larger, smaller)
+            yield _draft(view, "ratio_estimate", names, words, RATIO_UNIT, "volume_ratio", first=larger, second=smaller)
+
+
+@subtask("VOLEST", "total_estimate")
+def total_estimate(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]:
+    """The volume of several structures together, as an open number: partners of both sides first, then any three."""
+    names = _structures(view, random)
+    partners = [(name, opposite_name(name)) for name in names if side_of_name(name) == "left"]
+    groups = [(left, right) for left, right in partners if right in names]
+    triples = [tuple(random.sample(names, 3)) for _ in names] if len(names) >= 3 else []
+    for group in [*groups, *dict.fromkeys(tuple(sorted(each)) for each in triples)]:
+        chosen = sorted(group)
+        if _share_voxels(view, chosen):
+            view.refuse("they share voxels", *chosen)
+            continue
+        words = {"list": listed(chosen)}
+        yield _draft(view, "total_estimate", tuple(chosen), words, rules.volume_unit, "total_volume", structures=chosen)
+
+
+def _share_voxels(view: CaseView, names: list[str]) -> bool:
+    shared = {frozenset((each.a, each.b)) for each in view.measurement.overlaps}
+    return any(frozenset(pair) in shared for pair in combinations(names, 2))

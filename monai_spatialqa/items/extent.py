@@ -1,0 +1,234 @@
+"""EXT: how far structures extend along the axes of the patient, by the edges of their bounding boxes.
+
+Boxes have the directions of the scan's grid, so questions are asked where these are the patient's, within
+``LARGEST_TILT_DEG``; on an oblique grid they are refused. On a sheared grid (gantry tilt) boxes are those of the
+patient's axes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import permutations
+from random import Random
+
+from monai_spatialqa.items.draft import Choice, Draft, Rules, subtask
+from monai_spatialqa.items.names import whole_organs
+from monai_spatialqa.items.options import value_choices
+from monai_spatialqa.items.quantity import Quantity, relative_gap
+from monai_spatialqa.items.ranking import extreme_margin, order_margin, ranked, smallest_gap
+from monai_spatialqa.items.tools import evidence
+from monai_spatialqa.items.view import AXES, CaseView
+from monai_spatialqa.items.wording import decimals, readable_name, shown_value
+from monai_spatialqa.records.item import Evidence
+
+LARGEST_TILT_DEG = 3.0
+"""Largest angle between the grid and the patient: a box of 300 mm by 60 mm seems 5 % wider than it is."""
+
+Edges = tuple[Quantity, Quantity, Quantity]
+
+
+def _structures(view: CaseView, random: Random) -> list[str]:
+    """Structures whose box may be asked about, in random order."""
+    names = whole_organs(view, "place")
+    tilt = view.tilt_deg
+    if tilt is None or tilt > LARGEST_TILT_DEG:
+        for name in names:
+            view.refuse("oblique grid", name)
+        return []
+    kept = [name for name in names if _of_its_own(view, name)]
+    random.shuffle(kept)
+    return kept
+
+
+def _of_its_own(view: CaseView, name: str) -> bool:
+    """Whether the box is that of the largest component, where components were measured: no stray voxel widens it."""
+    found = view.structure(name)
+    if found.box is None or found.components is None:
+        return True
+    if found.components.boxes[0] == (found.box.index_start, found.box.index_stop):
+        return True
+    view.refuse("parts apart from the largest one widen its box", name)
+    return False
+
+
+def _edges(view: CaseView, rules: Rules, name: str) -> Edges:
+    first, second, third = (view.extent(name, axis).to(rules.length_unit) for axis in range(3))
+    return first, second, third
+
+
+def _evidence(view: CaseView, rules: Rules, name: str, axis: int) -> Evidence:
+    return evidence(view, "extent", rules.length_unit, structure=name, axis=axis)
+
+
+def _told(found: Quantity) -> str:
+    return shown_value(found.value, found.unit)
+
+
+@subtask("EXT", "extent_value")
+def extent_value(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]:
+    """How long the bounding box of a structure is along an axis of the patient."""
+    names = _structures(view, random)
+    for name in names:
+        axis = random.randrange(3)
+        edges = _edges(view, rules, name)
+        plausible = [(edges[other].value, f"its {AXES[other]} extent") for other in range(3) if other != axis]
+        plausible += [
+            (view.extent(other, axis).to(rules.length_unit).value, f"{AXES[axis]} extent of the {readable_name(other)}")
+            for other in random.sample(names, len(names))
+            if other != name
+        ]
+        plausible.append((edges[axis].value / 2, "half of the extent"))
+        choices = value_choices(edges[axis], plausible, rules, random)
+        if choices is None:
+            view.refuse("the value is uncertain by more than the gap between options", name)
+            continue
+        yield Draft(
+            task="EXT",
+            subtask="extent_value",
+            structures=(name,),
+            words={"a": readable_name(name), "axis": AXES[axis]},
+            key=choices[0],
+            wrong=choices[1],
+            evidence=(_evidence(view, rules, name, axis),),
+        )
+
+
+@subtask("EXT", "box_size")
+def box_size(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]:
+    """The three edges of the bounding box of a structure."""
+    names = _structures(view, random)
+    for name in names:
+        key = _edges(view, rules, name)
+        if any(edge.half_width() > rules.value_gap * edge.value for edge in key):
+            view.refuse("the value is uncertain by more than the gap between options", name)
+            continue
+        swaps = [
+            (turned, "its edges along other axes")
+            for turn in permutations(range(3))
+            if (turned := (key[turn[0]], key[turn[1]], key[turn[2]])) != key
+        ]
+        others = [(_edges(view, rules, each), f"box of the {readable_name(each)}") for each in names if each != name]
+        random.shuffle(swaps)
+        random.shuffle(others)
+        kept = [key]
+        wrong = []
+        # Two swaps at most: with more, the numbers of the key would be those that most options share.
+        for edges, why in [*swaps[:2], *others, *swaps[2:]]:
+            if all(_differ(edges, other, rules) for other in kept):
+                kept.append(edges)
+                wrong.append(Choice(_size(edges), why))
+        yield Draft(
+            task="EXT",
+            subtask="box_size",
+            structures=(name,),
+            words={"a": readable_name(name)},
+            key=Choice(_size(key)),
+            wrong=tuple(wrong),
+            evidence=tuple(_evidence(view, rules, name, axis) for axis in range(3)),
+        )
+
+
+def _differ(one: Edges, other: Edges, rules: Rules) -> bool:
+    """Whether two boxes differ in an edge by the value gap and by more than half a voxel of either."""
+    return any(
+        relative_gap(first.value, second.value) >= rules.value_gap
+        and (first.surely_above(second) or second.surely_above(first))
+        for first, second in zip(one, other, strict=True)
+    )
+
+
+def _size(edges: Edges) -> str:
+    places = max(decimals(edge.value) for edge in edges)
+    return f"{' x '.join(f'{edge.value:.{places}f}' for edge in edges)} {edges[0].unit}"
+
+
+@subtask("EXT", "edge_order")
+def edge_order(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]:
+    """Along which axes the bounding box of a structure is longest, second and shortest."""
+    for name in _structures(view, random):
+        order = _ordered_edges(view, rules, name)
+        if smallest_gap(order) < rules.comparison_gap:
+            view.refuse("two figures are too near to compare", name)
+            continue
+        right = [axis for _, axis in order]
+        orders = [list(each) for each in permutations(right) if list(each) != right]
+        random.shuffle(orders)
+        why = ", ".join(f"{axis} {_told(found)}" for found, axis in order)
+        yield Draft(
+            task="EXT",
+            subtask="edge_order",
+            structures=(name,),
+            words={"a": readable_name(name)},
+            key=Choice(", ".join(right)),
+            wrong=tuple(Choice(", ".join(each), f"the edges are {why}") for each in orders),
+            evidence=tuple(_evidence(view, rules, name, AXES.index(axis)) for axis in right),
+            margin=order_margin(order),
+        )
+
+
+def _ordered_edges(view: CaseView, rules: Rules, name: str) -> list[tuple[Quantity, str]]:
+    return ranked(zip(_edges(view, rules, name), AXES, strict=True), largest_first=True)
+
+
+@subtask("EXT", "longest_along")
+def longest_along(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]:
+    """Which of several structures has the longest edge of its bounding box along a stated axis."""
+    longest: dict[str, list[str]] = {axis: [] for axis in AXES}
+    orders = {}
+    for name in _structures(view, random):
+        orders[name] = _ordered_edges(view, rules, name)
+        (first, axis), (second, _) = orders[name][:2]
+        if relative_gap(first.value, second.value) < rules.comparison_gap:
+            view.refuse("two figures are too near to compare", name)
+        else:
+            longest[axis].append(name)
+    keys = [(axis, name) for axis, names in longest.items() for name in names]
+    random.shuffle(keys)
+    for axis, key in keys:
+        others = [name for other, names in longest.items() if other != axis for name in names]
+        if len(others) < rules.options - 1:
+            continue
+        chosen = random.sample(others, rules.options - 1)
+        every = [(name, orders[name]) for name in (key, *chosen)]
+        yield Draft(
+            task="EXT",
+            subtask="longest_along",
+            structures=(key, *chosen),
+            words={"axis": axis},
+            key=Choice(readable_name(key)),
+            wrong=tuple(
+                Choice(readable_name(name), f"its longest edge is {order[0][1]}, {_told(order[0][0])}")
+                for name, order in every[1:]
+            ),
+            evidence=tuple(_evidence(view, rules, name, AXES.index(of)) for name, order in every for _, of in order),
+            margin=min(extreme_margin(order) for _, order in every),
+        )
+
+
+@subtask("EXT", "largest_extent_of")
+def largest_extent_of(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]:
+    """Which of several structures extends farthest along an axis of the patient."""
+    names = _structures(view, random)
+    if len(names) < rules.options:
+        return
+    for first in names:
+        axis = random.randrange(3)
+        chosen = [first, *random.sample([name for name in names if name != first], rules.options - 1)]
+        order = ranked([(view.extent(name, axis).to(rules.length_unit), name) for name in chosen], largest_first=True)
+        (best, key), (second, _) = order[:2]
+        if relative_gap(best.value, second.value) < rules.comparison_gap:
+            view.refuse("two figures are too near to compare", *sorted(chosen))
+            continue
+        yield Draft(
+            task="EXT",
+            subtask="largest_extent_of",
+            structures=tuple(name for _, name in order),
+            words={"axis": AXES[axis]},
+            key=Choice(readable_name(key)),
+            wrong=tuple(
+                Choice(readable_name(name), f"{_told(found)} long; the right one is {_told(best)} long")
+                for found, name in order[1:]
+            ),
+            evidence=tuple(_evidence(view, rules, name, axis) for _, name in order),
+            margin=extreme_margin(order),
+        )

@@ -1,0 +1,65 @@
+"""What a structure's name gives away: its side, its place in a series, its place within an organ, its tumour."""
+
+from __future__ import annotations
+
+import re
+
+from monai_spatialqa.anatomy.structure import side_of_name
+from monai_spatialqa.items.view import CaseView, Purpose
+
+_NUMBER = re.compile(r"[CTLS]?\d+")
+_LEVELS = {"upper", "middle", "lower", "superior", "inferior", "anterior", "posterior", "cranial", "caudal"}
+_SIDES = {"left", "right"}
+_TUMOUR = re.compile(r"_tumou?rs?$")
+LEFT_RIGHT, ANTERIOR_POSTERIOR, SUPERIOR_INFERIOR = range(3)
+"""Axes of the patient, in the order R, A, S."""
+
+
+def _words(name: str) -> list[str]:
+    return [word for word in name.split("_") if word not in _SIDES]
+
+
+def _series(name: str) -> str | None:
+    """What a structure is one of, side left out: all vertebrae, or all ribs, share it; None for what has no number."""
+    words = _words(name)
+    kept = [word for word in words if not _NUMBER.fullmatch(word)]
+    return "_".join(kept) if len(kept) < len(words) else None
+
+
+def told_by_names(first: str, second: str, axis: int) -> bool:
+    """Whether the names alone tell how two structures lie along R (0), A (1) or S (2).
+
+    Example:
+        >>> told_by_names("kidney_left", "liver", 0), told_by_names("kidney_left", "liver", 2)
+        (True, False)
+        >>> told_by_names("vertebrae_L1", "vertebrae_L3", 2), told_by_names("lung_upper_lobe_left", "liver", 2)
+        (True, False)
+    """
+    if axis == LEFT_RIGHT:
+        return side_of_name(first) != side_of_name(second)
+    if axis == SUPERIOR_INFERIOR and _series(first) is not None and _series(first) == _series(second):
+        return True
+    return bool(_LEVELS.intersection(_words(first))) and bool(_LEVELS.intersection(_words(second)))
+
+
+def whole_organs(view: CaseView, purpose: Purpose) -> list[str]:
+    """Structures that may be asked about and are whole: organs whose tumour has a label of its own are left out.
+
+    Such an organ's label is what the tumour left of it; how large "the liver" is would have two answers. Left out is
+    what shares a union with a tumour (``liver_with_tumour``), and what a tumour of the case is named after
+    (``kidney_left`` beside ``kidney_tumor``). Each is counted as refused.
+    """
+    present = {name for name, found in view.measurement.structures.items() if found.voxel_count}
+    tumours = {name for name in present if name in view.tumours or _TUMOUR.search(name)}
+    named = {_TUMOUR.sub("", name) for name in tumours}
+    hosts: set[str] = set()
+    for found in view.measurement.structures.values():
+        if found.union_of and tumours.intersection(found.union_of):
+            hosts.update(set(found.union_of) - tumours)
+    kept = []
+    for name in view.askable(purpose):
+        if name not in tumours and (name in hosts or {name, "_".join(_words(name))} & named):
+            view.refuse("its tumour has a label of its own", name)
+        else:
+            kept.append(name)
+    return kept
