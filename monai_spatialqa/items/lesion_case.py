@@ -144,7 +144,9 @@ def figure(view: CaseView, tool: str, *names: str, **arguments: Argument) -> Qua
 
 def shares(view: CaseView, random: Random) -> Iterator[Share]:
     """Lesions with their organ, and parts of a tumour with the whole tumour, in random order; sizes may be asked."""
-    tumours = [name for name in view.tumours if view.structure(name).union_of is not None]
+    # A union within another one, such as the core of a tumour, is a part and not the whole.
+    unions = {name: {*leaves(view, name)} for name in view.tumours if view.structure(name).union_of is not None}
+    tumours = [name for name, parts in unions.items() if not any(parts < others for others in unions.values())]
     found = [(part, whole) for whole in tumours for part in leaves(view, whole) if part in view.names]
     parts = [(lesion, None) for lesion in view.tumours]
     pairs: list[tuple[str, str | None]] = [*found, *parts]

@@ -106,7 +106,7 @@ def lesion_piece_count(view: CaseView, rules: Rules, random: Random) -> Iterator
             task="VOL",
             subtask="lesion_piece_count",
             structures=(lesion,),
-            words={"a": readable_name(lesion), "speck": _shown(Quantity(SPECK_ML, SPECK_ML, SPECK_ML, "ml"), rules)},
+            words={"a": readable_name(lesion), "speck": f"{SPECK_ML:g} {rules.volume_unit}"},
             key=Choice(_pieces(parts.count)),
             wrong=tuple(Choice(_pieces(number), f"the segmentation has {_pieces(parts.count)}") for number in near),
             evidence=(evidence(view, "component_count", structure=lesion),),

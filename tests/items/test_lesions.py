@@ -323,7 +323,7 @@ def test_pieces_of_a_lesion(view_of, pieces):
     [(item, reference)] = found["lesion_piece_count"]
     assert reference.answer_text == "2 pieces"
     assert reference.margin == 3
-    assert "0.10 ml" in item.question
+    assert "0.1 ml" in item.question
     [(item, reference)] = found["lesion_largest_piece"]
     assert reference.answer_value == pytest.approx(10 * 10 * 4 * 12 / 1000)
     assert (item.format, item.answer_unit) == ("numeric", "ml")

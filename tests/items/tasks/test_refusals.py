@@ -13,8 +13,11 @@ from monai_spatialqa.items.names import told_by_names, whole_organs
 from monai_spatialqa.items.view import CaseView
 from monai_spatialqa.records.measurement import Components
 
+# Lesions have tests of their own.
+OF_ORGANS = {name: each for name, each in SUBTASKS.items() if "lesion" not in name}
+
 TASKS = {
-    code: [name for name, each in SUBTASKS.items() if each.task == code]
+    code: [name for name, each in OF_ORGANS.items() if each.task == code]
     for code in ("DIR", "EXT", "VOL", "COMP", "VOLEST")
 }
 LAYOUT = {
