@@ -97,16 +97,17 @@ def intervals_not_exhaustive(item: LintItem, context: LintContext) -> Iterator[F
     if len(intervals) < max(2, len(item.options)) or any(one.low == one.high for _, one in intervals):
         return
     spans = sorted((one for _, one in intervals), key=lambda one: (one.low is not None, one.low or Decimal(0)))
-    first, covered = spans[0], spans[0].high
-    missing = [] if first.low is None or first.low <= 0 else [f"below {_plain(first.low)}"]
+    last, covered = spans[0], spans[0].high
+    missing = [] if last.low is None or last.low <= 0 else [f"below {_plain(last.low)}"]
     for span in spans[1:]:
         if covered is None:
             break
-        # 50-59 and 60-69 leave no whole number out.
-        room = max(span.step, first.step)
+        # Of rounded values, 50-59 and 60-69 leave none out.
+        room = min(span.step, last.step) if last.high_closed and span.low_closed else Decimal(0)
         if span.low is not None and span.low - covered > room:
             missing.append(f"between {_plain(covered)} and {_plain(span.low)}")
-        covered = None if span.high is None else max(covered, span.high)
+        if span.high is None or span.high > covered:
+            last, covered = span, span.high
     bounded = item.readings[0].quantities[0].dimension == "share"
     if covered is not None and not (bounded and covered >= 100):
         missing.append(f"above {_plain(covered)}")

@@ -10,6 +10,9 @@ from monai_spatialqa.items.quantities_in_text import ARRAY_UNITS, folded, quanti
 from monai_spatialqa.items.wording import readable_name
 
 _ARRAY_WORDS = re.compile(r"\b(?:voxels?|vox|pixels?|px)\b", re.IGNORECASE)
+_CONVENTION = re.compile(r"\bleft and right are\b", re.IGNORECASE)
+"""Whose left and right is meant is a convention, and tells nothing of the answer."""
+
 _NO_UNIT_ASKED = re.compile(
     r"\bhow many\b|\bnumber of\b|\bcount of\b|\bratio\b|\btimes\b|\bfactor\b|\bfold\b|\bfraction\b|\bproportion\b|"
     r"\bscore\b|\bgrade\b|\bindex\b",
@@ -32,7 +35,7 @@ def key_in_question(item: LintItem, context: LintContext) -> Iterator[Fault]:
         if _names_value(item.question, item.key):
             yield Fault("question", item.question, f"a question that does not name {item.key!r}")
         return
-    question = item.question
+    question = _CONVENTION.sub("_", item.question)
     if all(structure_named(item, option) is None for option in item.options):
         for name in sorted(map(readable_name, item.structures), key=len, reverse=True):
             question = re.sub(rf"(?<!\w){re.escape(name)}(?!\w)", "_", question, flags=re.IGNORECASE)

@@ -57,6 +57,21 @@ def test_sound_options_pass(options, answer):
     assert not rules_of(options, answer)
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        ["less than 0.076 times", "0.095 times or more, but less than 0.3 times", "0.3 times or more"],
+        ["0-50 ml", "52-70 ml", "more than 70 ml"],
+        ["less than 50 ml", "50 ml or more, but less than 70 ml"],
+        ["50 ml or more, but less than 70 ml", "70 ml or more"],
+        ["less than 20 %", "20-90 %"],
+    ],
+    ids=str,
+)
+def test_intervals_that_leave_values_out(options):
+    assert rules_of(options) == {"intervals_not_exhaustive"}
+
+
 def test_br_167_options_that_look_equal_are_rejected():
     one, other = (shown_value(value, "ml", places=1) for value in (1449.96, 1450.04))
     assert one == other
