@@ -134,7 +134,7 @@ def _own_item(number: int, row: dict[str, Any], answer: Any) -> LintItem:
         return LintItem(**{name: value for name, value in kept.items() if name in LintItem.__dataclass_fields__})
     answers: tuple[str, ...] = ()
     if reference is not None:
-        answers = (reference.answer,)
+        answers = tuple(_split(reference.answer, LETTERS[: len(item.options)], item.options))
     return LintItem(
         item_id=item.item_id,
         row=number,

@@ -62,11 +62,12 @@ def key_not_a_quantity(item: LintItem, context: LintContext) -> Iterator[Fault]:
 @item_rule("error")
 def reference_missing(item: LintItem, context: LintContext) -> Iterator[Fault]:
     """The item has no reference, or its reference has no evidence."""
-    if not item.with_references or item.item is None:
+    if not item.with_references:
         return
-    if item.reference is None and not any(fault.field.startswith("reference") for fault in item.malformed):
+    wrong = [fault.field for fault in item.malformed if fault.field.startswith("reference.")]
+    if item.reference is None and not wrong:
         yield Fault("reference", "none", "a reference with the answer and its evidence")
-    elif item.reference is not None and not item.reference.evidence:
+    elif "reference.evidence" in wrong or (item.reference is not None and not item.reference.evidence):
         yield Fault("evidence", "none", "what the answer rests on")
 
 

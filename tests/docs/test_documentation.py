@@ -25,6 +25,8 @@ from monai.data import MetaTensor
 import monai_spatialqa as sqa
 from monai_spatialqa import readers, transforms
 from monai_spatialqa.anatomy import TUMOUR_KINDS, load_label_map, shipped_label_maps
+from monai_spatialqa.generation import LintSettings
+from monai_spatialqa.items.linter import RULES
 from monai_spatialqa.measurement import MeasureSettings
 from monai_spatialqa.measurement.tables import DISTANCE_COLUMNS, STRUCTURE_COLUMNS
 from monai_spatialqa.records import AxialDiameter, Box, Components, Geometry, Measurement, Pair, Status, Structure
@@ -33,6 +35,7 @@ from monai_spatialqa.records.schema import outdated_schemas
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 MEASURE, TRANSFORMS, LABEL_MAPS = DOCS / "measure.md", DOCS / "transforms.md", DOCS / "label_maps.md"
+LINT = DOCS / "lint.md"
 PAGES = [page for page in (ROOT / "README.md", *sorted(DOCS.glob("*.md"))) if page.is_file()]
 LARGEST_PICTURE_BYTES = 150_000
 
@@ -143,7 +146,7 @@ def test_links_and_pictures_exist(page):
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_command_lines_use_settings_that_exist(page):
-    known = {*MeasureSettings.model_fields, "config_file"}
+    known = {*MeasureSettings.model_fields, *LintSettings.model_fields, "config_file"}
     for block in blocks(page):
         if "monai.bundle run" in block.text:
             assert set(re.findall(r"--(\w+)", block.text)) <= known
@@ -152,6 +155,17 @@ def test_command_lines_use_settings_that_exist(page):
 def test_settings_table_is_the_model():
     fields = MeasureSettings.model_fields
     rows = table(MEASURE, "setting")
+    assert [row[0] for row in rows] == list(fields)
+    for name, default, *_ in rows:
+        value = fields[name].get_default(call_default_factory=True)
+        assert default == (value if isinstance(value, str) else json.dumps(value)), name
+
+
+def test_lint_tables_are_the_rules_and_the_model():
+    told = [(rule.id, rule.severity, rule.about) for rule in RULES.values()]
+    assert [tuple(row) for row in table(LINT, "rule")] == told
+    rows = table(LINT, "setting of lint")
+    fields = LintSettings.model_fields
     assert [row[0] for row in rows] == list(fields)
     for name, default, *_ in rows:
         value = fields[name].get_default(call_default_factory=True)
