@@ -38,8 +38,8 @@ LABEL = EXAMPLE / "seg/example_seg_fast_force_split.nii.gz"
 PAGE, PICTURES = DOCS / "gallery.md", DOCS / "images/gallery"
 
 WIDTH_PIXELS, COLOURS = 1000, 48
-SATELLITE_MM = ((-25.0, 12.0, 30.0), 11.0)
-"""A second piece of the phantom's liver tumour: from the liver's centre, RAS, and its radius."""
+SATELLITE_MM = ((-34.0, 0.0, 0.0), 10.0)
+"""A second piece of the phantom's liver tumour: its place from the first one, RAS, and its radius."""
 
 INTRODUCTION = """\
 # Gallery of questions
@@ -111,7 +111,7 @@ def phantom_scene() -> Scene:
     """A phantom whose liver tumour has a second piece."""
     phantom = sqa.make_phantom(7, shape=(240, 180, 200), spacing_mm=(1.5, 1.5, 2.0))
     step, radius = SATELLITE_MM
-    center = np.asarray(phantom.shapes["liver"].center_ras_mm) + step
+    center = np.asarray(phantom.shapes["liver_tumor"].center_ras_mm) + step
     index = np.moveaxis(np.indices(phantom.label.shape, dtype=np.float32), 0, -1)
     away = index @ phantom.affine[:3, :3].T.astype(np.float32) + (phantom.affine[:3, 3] - center).astype(np.float32)
     liver, tumour = (phantom.shapes[name].label for name in ("liver", "liver_tumor"))
