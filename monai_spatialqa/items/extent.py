@@ -172,7 +172,7 @@ def _ordered_edges(view: CaseView, rules: Rules, name: str) -> list[tuple[Quanti
 
 @subtask("EXT", "longest_along")
 def longest_along(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]:
-    """Which of several structures has the longest edge of its bounding box along a stated axis."""
+    """Which of several structures has a bounding box that is longer along a stated axis than along the other two."""
     longest: dict[str, list[str]] = {axis: [] for axis in AXES}
     orders = {}
     for name in _structures(view, random):

@@ -169,7 +169,11 @@ def _pieces(number: int) -> str:
 
 @subtask("EXT", "lesion_axial_diameter")
 def lesion_axial_diameter(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]:
-    """The longest diameter of a lesion within one axial slice."""
+    """The longest diameter of a lesion within one axial slice; only of a lesion in one piece.
+
+    The diameter is measured on everything that has the lesion's label: of several pieces in one slice it would run from
+    one to the other, through what lies between.
+    """
     names = lesions(view, "place", random)
     if names and not _axial(view):
         view.refuse("the slices are not axial", *sorted(names))
@@ -179,6 +183,10 @@ def lesion_axial_diameter(view: CaseView, rules: Rules, random: Random) -> Itera
         measured = view.diameter(lesion)
         if found is None or measured is None:
             view.refuse(NOT_MEASURED, lesion)
+            continue
+        parts = view.structure(lesion).components
+        if parts is None or parts.count > 1:
+            view.refuse(NOT_MEASURED if parts is None else "a diameter may run from one piece to another", lesion)
             continue
         key = measured.to(rules.length_unit)
         plausible = [

@@ -7,6 +7,7 @@ There is no way to exempt a block: what needs a GPU falls back to the CPU.
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import importlib
 import io
 import json
@@ -25,19 +26,22 @@ from monai.data import MetaTensor
 import monai_spatialqa as sqa
 from monai_spatialqa import readers, transforms
 from monai_spatialqa.anatomy import TUMOUR_KINDS, load_label_map, shipped_label_maps
-from monai_spatialqa.generation import LintSettings
+from monai_spatialqa.generation import GenerateSettings, LintSettings
+from monai_spatialqa.generation.summary import GenerateSummary
 from monai_spatialqa.items.linter import RULES
+from monai_spatialqa.items.subtasks import SUBTASKS
 from monai_spatialqa.measurement import MeasureSettings
 from monai_spatialqa.measurement.tables import DISTANCE_COLUMNS, STRUCTURE_COLUMNS
 from monai_spatialqa.records import AxialDiameter, Box, Components, Geometry, Measurement, Pair, Status, Structure
+from monai_spatialqa.records.item import Distractor, Evidence, Item, Reference
 from monai_spatialqa.records.schema import outdated_schemas
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 MEASURE, TRANSFORMS, LABEL_MAPS = DOCS / "measure.md", DOCS / "transforms.md", DOCS / "label_maps.md"
-LINT = DOCS / "lint.md"
+LINT, GENERATE = DOCS / "lint.md", DOCS / "generate.md"
 PAGES = [page for page in (ROOT / "README.md", *sorted(DOCS.glob("*.md"))) if page.is_file()]
-LARGEST_PICTURE_BYTES = 150_000
+LARGEST_PICTURE_BYTES, LARGEST_GALLERY_BYTES = 150_000, 1_200_000
 
 _FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
@@ -146,7 +150,12 @@ def test_links_and_pictures_exist(page):
 
 @pytest.mark.parametrize("page", PAGES, ids=name_of)
 def test_command_lines_use_settings_that_exist(page):
-    known = {*MeasureSettings.model_fields, *LintSettings.model_fields, "config_file"}
+    known = {
+        *MeasureSettings.model_fields,
+        *GenerateSettings.model_fields,
+        *LintSettings.model_fields,
+        "config_file",
+    }
     for block in blocks(page):
         if "monai.bundle run" in block.text:
             assert set(re.findall(r"--(\w+)", block.text)) <= known
@@ -159,6 +168,48 @@ def test_settings_table_is_the_model():
     for name, default, *_ in rows:
         value = fields[name].get_default(call_default_factory=True)
         assert default == (value if isinstance(value, str) else json.dumps(value)), name
+
+
+def test_generate_settings_table_is_the_model():
+    fields = GenerateSettings.model_fields
+    rows = table(GENERATE, "setting")
+    assert [row[0] for row in rows] == list(fields)
+    for name, default, _, meaning in rows:
+        assert default == (fields[name].default if isinstance(fields[name].default, str) else json.dumps(fields[name].default))
+        assert meaning == fields[name].description, name
+
+
+def test_generate_tables_are_the_models():
+    for header, model in (
+        ("of an item", Item),
+        ("of a reference", Reference),
+        ("of evidence", Evidence),
+        ("of a distractor", Distractor),
+    ):
+        assert set(names_in(GENERATE, header)) == set(model.model_fields), header
+    assert set(names_in(GENERATE, "in summary.json")) == {field.name for field in dataclasses.fields(GenerateSummary)}
+
+
+def test_subtasks_table_is_what_there_is():
+    rows = [tuple(row) for row in table(GENERATE, "task")]
+    assert sorted(rows) == sorted((one.task, one.name, one.about) for one in SUBTASKS.values())
+
+
+def test_gallery_is_what_the_package_makes(monkeypatch):
+    monkeypatch.syspath_prepend(str(DOCS))
+    gallery = importlib.import_module("gallery")
+    for name in ("gallery", "drawing"):
+        sys.modules.pop(name, None)
+    again = "run: python docs/gallery.py"
+    assert (DOCS / "gallery.md").read_text(encoding="utf-8") == gallery.page_text(), again
+    shown = [item.subtask for card in gallery.gallery() for item, _ in card.pairs]
+    assert sorted(shown) == sorted(SUBTASKS)
+    pictures = sorted((DOCS / "images" / "gallery").iterdir())
+    assert {path.stem for path in pictures} == {card.name for card in gallery.gallery()}, again
+    for path in pictures:
+        assert path.read_bytes().startswith(b"\x89PNG")
+        assert path.stat().st_size <= LARGEST_PICTURE_BYTES, path.name
+    assert sum(path.stat().st_size for path in pictures) <= LARGEST_GALLERY_BYTES
 
 
 def test_lint_tables_are_the_rules_and_the_model():
@@ -288,8 +339,10 @@ def test_pictures_are_those_that_the_script_draws(monkeypatch):
     drawn = {draw.__name__ for draw in importlib.import_module("pictures").PICTURES}
     for name in ("pictures", "finer_pictures", "drawing"):
         sys.modules.pop(name, None)
-    shown = {Path(target).stem for page in PAGES for target in _LINK.findall(prose(page)) if target.endswith(".png")}
-    there = sorted((DOCS / "images").iterdir())
+    links = [Path(target) for page in PAGES for target in _LINK.findall(prose(page)) if target.endswith(".png")]
+    shown = {path.stem for path in links if path.parent.name == "images"}
+    there = sorted((DOCS / "images").glob("*.png"))
+    assert [path.name for path in (DOCS / "images").iterdir() if path not in there] == ["gallery"]
     assert {path.stem for path in there} == drawn == shown
     for path in there:
         content = path.read_bytes()

@@ -329,6 +329,12 @@ def test_pieces_of_a_lesion(view_of, pieces):
     assert (item.format, item.answer_unit) == ("numeric", "ml")
 
 
+def test_a_diameter_does_not_run_from_one_piece_to_another(view_of, pieces):
+    found, refused = items_of(view_of(pieces), names=["lesion_axial_diameter"])
+    assert not found["lesion_axial_diameter"]
+    assert refused["a diameter may run from one piece to another"] == 1
+
+
 def test_specks_and_near_pieces_are_not_counted(view_of, pieces):
     speck = pieces.copy()
     speck[30, 30, 20] = 2
