@@ -122,11 +122,14 @@ def phantom_scene() -> Scene:
     with tempfile.TemporaryDirectory() as folder:
         _, path = phantom.save(folder, "phantom")
         record = sqa.measure(
-            path, case_id="phantom", label_map=phantom.label_map, detail="full", distances="all", distance_kind="surface"
+            path,
+            case_id="phantom",
+            label_map=phantom.label_map,
+            detail="full",
+            distances="all",
+            distance_kind="surface",
         )
-    return Scene(
-        "phantom", PHANTOM_HEADING, record, phantom.label_map, phantom.image, phantom.label, phantom.affine
-    )
+    return Scene("phantom", PHANTOM_HEADING, record, phantom.label_map, phantom.image, phantom.label, phantom.affine)
 
 
 def candidates(scene: Scene, subtasks: Sequence[str]) -> dict[str, list[tuple[Item, Reference]]]:
@@ -196,7 +199,9 @@ def page_text() -> str:
         parts.append(f"### {names[0].upper()}{names[1:]}\n")
         parts.append(f"![Case card: {names}](images/gallery/{card.name}.png)\n")
         parts.append("| subtask | question | options |\n|---|---|---|")
-        parts += [f"| `{item.subtask}` | {item.question} | {_options(item, reference)} |" for item, reference in card.pairs]
+        parts += [
+            f"| `{item.subtask}` | {item.question} | {_options(item, reference)} |" for item, reference in card.pairs
+        ]
         parts.append("")
     return "\n".join(parts).rstrip() + "\n"
 
