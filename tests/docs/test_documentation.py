@@ -175,7 +175,9 @@ def test_generate_settings_table_is_the_model():
     rows = table(GENERATE, "setting")
     assert [row[0] for row in rows] == list(fields)
     for name, default, _, meaning in rows:
-        assert default == (fields[name].default if isinstance(fields[name].default, str) else json.dumps(fields[name].default))
+        assert default == (
+            fields[name].default if isinstance(fields[name].default, str) else json.dumps(fields[name].default)
+        )
         assert meaning == fields[name].description, name
 
 
