@@ -47,8 +47,8 @@ INTRODUCTION = """\
 One question for every [subtask](generate.md#subtasks), as the package makes it with seed 0 and the default rules. The
 key is bold. Items about the same structures share a picture: a case card whose slices go through the structure named
 first. The dashed boxes are the bounding boxes that positions, distances and extents are measured on. Not every
-structure of a question is outlined. `python docs/gallery.py` makes this page and its pictures again; a test compares the
-page with what the package makes.
+structure of a question is outlined. `python docs/gallery.py` makes this page and its pictures again; a test compares
+the page with what the package makes.
 """
 
 EXAMPLE_HEADING = """\
