@@ -46,9 +46,9 @@ INTRODUCTION = """\
 
 One question for every [subtask](generate.md#subtasks), as the package makes it with seed 0 and the default rules. The
 key is bold. Items about the same structures share a picture: a case card whose slices go through the structure named
-first; the dashed boxes are the bounding boxes that positions, distances and extents are measured on. Not every structure
-of a question is outlined. `python docs/gallery.py` makes this page and its pictures, and a test compares the page with
-what the package makes.
+first. The dashed boxes are the bounding boxes that positions, distances and extents are measured on. Not every
+structure of a question is outlined. `python docs/gallery.py` makes this page and its pictures again; a test compares
+the page with what the package makes.
 """
 
 EXAMPLE_HEADING = """\
@@ -155,7 +155,7 @@ def candidates(scene: Scene, subtasks: Sequence[str]) -> dict[str, list[tuple[It
 
 
 def shown_in(item: Item, reference: Reference) -> tuple[str, ...]:
-    """The structures, one or two, that the picture of an item outlines: the one asked about and the key, or the next."""
+    """What the picture of an item outlines: the structure asked about and the key, or else the next one."""
     names = list(dict.fromkeys(item.structures))
     keys = [name for name in names[1:] if readable_name(name) == reference.answer_text]
     return tuple([names[0], *keys, *names[1:]][:2]) if len(names) > 1 else (names[0],)
