@@ -39,34 +39,59 @@ def items_of_case(
 ) -> CaseItems:
     """Make the items of one case; equal records and settings give equal items.
 
-    Subtasks take turns, one item each, until the quotas are full: per case, per subtask, and per structure that is
-    asked about. Keys of choices whose options have no order of their own go round the letters.
+    Tasks take turns, and within a task its subtasks, one item each, until the quotas are full: per case, per subtask,
+    and per structure that is asked about. Keys of choices whose options have no order of their own go round the
+    letters.
     """
     view = CaseView(measurement, label_map)
     refusals = Refusals()
-    queues = {name: _candidates(name, view, context, settings, refusals) for name in settings.chosen}
+    turns = _Turns({name: _candidates(name, view, context, settings, refusals) for name in settings.chosen})
     taken: list[Pair] = []
     per_subtask: Counter[str] = Counter()
     per_structure: Counter[str] = Counter()
-    while queues and len(taken) < settings.items_per_case:
-        for name in list(queues):
-            found = next(
-                (pair for pair in queues[name] if per_structure[pair[0].structures[0]] < settings.items_per_structure),
-                None,
-            )
-            if found is None:
-                del queues[name]
-                continue
+    while len(taken) < settings.items_per_case and (name := turns.next()) is not None:
+        found = next(
+            (pair for pair in turns.queue(name) if per_structure[pair[0].structures[0]] < settings.items_per_structure),
+            None,
+        )
+        if found is not None:
             taken.append(found)
             per_subtask[name] += 1
             per_structure[found[0].structures[0]] += 1
-            if per_subtask[name] == settings.items_per_subtask:
-                del queues[name]
-            if len(taken) == settings.items_per_case:
-                break
+        if found is None or per_subtask[name] == settings.items_per_subtask:
+            turns.drop(name)
     counts = view.refusal_counts()
     counts.update(refusals.counts)
     return CaseItems(_balanced(taken, context, measurement.case_id), counts)
+
+
+class _Turns:
+    """Whose turn it is: the tasks one after the other, and of each task the subtask that waited longest."""
+
+    def __init__(self, queues: dict[str, Iterator[Pair]]) -> None:
+        self._queues = queues
+        self._tasks: dict[str, list[str]] = {}
+        for name in queues:
+            self._tasks.setdefault(SUBTASKS[name].task, []).append(name)
+        self._order = list(self._tasks)
+
+    def next(self) -> str | None:
+        """The next subtask, None when all are dropped."""
+        for task in list(self._order):
+            self._order.append(self._order.pop(0))
+            if self._tasks[task]:
+                name = self._tasks[task].pop(0)
+                self._tasks[task].append(name)
+                return name
+        return None
+
+    def queue(self, name: str) -> Iterator[Pair]:
+        """The items that a subtask can still give."""
+        return self._queues[name]
+
+    def drop(self, name: str) -> None:
+        """Leave a subtask out from now on."""
+        self._tasks[SUBTASKS[name].task].remove(name)
 
 
 def _candidates(

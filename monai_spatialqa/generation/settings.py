@@ -78,8 +78,9 @@ class GenerateSettings(BaseModel):
         tasks = self.tasks or list(get_args(TaskCode))
         return [
             name
+            for task in get_args(TaskCode)
             for name, subtask in SUBTASKS.items()
-            if subtask.task in tasks and (self.subtasks is None or name in self.subtasks)
+            if subtask.task == task and task in tasks and (self.subtasks is None or name in self.subtasks)
         ]
 
     @property

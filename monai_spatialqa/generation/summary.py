@@ -6,10 +6,11 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from monai_spatialqa.generation.case import Pair
 from monai_spatialqa.items.draft import SUBTASKS
+from monai_spatialqa.records.item import TaskCode
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class GenerateSummary:
     ) -> GenerateSummary:
         """Count the items of a run."""
         tasks: dict[str, dict[str, int]] = {}
-        for name, subtask in SUBTASKS.items():
+        for name, subtask in sorted(SUBTASKS.items(), key=lambda pair: get_args(TaskCode).index(pair[1].task)):
             count = sum(item.subtask == name for item, _ in pairs)
             if count:
                 tasks.setdefault(subtask.task, {})[name] = count
@@ -96,10 +97,9 @@ def text_only_shares(choices: Sequence[Pair]) -> dict[str, float]:
 def summary_lines(summary: GenerateSummary, output: Path) -> list[str]:
     """The table for the terminal, and where everything lies."""
     measured = summary.cases - len(summary.skipped)
-    lines = [
-        f"{summary.items} items of {measured} cases"
-        + (f"; {len(summary.skipped)} without a measurement" if summary.skipped else "")
-    ]
+    cases = "1 case" if measured == 1 else f"{measured} cases"
+    skipped = f"; {len(summary.skipped)} without a measurement" if summary.skipped else ""
+    lines = [f"{summary.items} items of {cases}{skipped}"]
     lines += ["", f"{'task':<8}{'subtask':<28}{'items':>6}"]
     for task, subtasks in summary.tasks.items():
         lines += [f"{task:<8}{name:<28}{count:>6}" for name, count in subtasks.items()]

@@ -15,6 +15,7 @@ import yaml
 from monai_spatialqa.errors import SettingsError
 
 _VERTEBRA = re.compile(r"vertebrae_([A-Z]\d+)")
+_RIB = re.compile(r"rib_(left|right)_(\d+)")
 _SIDE = re.compile(r"(?:^|_)(left|right)(?=_|$)")
 
 
@@ -34,6 +35,10 @@ def readable_name(name: str) -> str:
     vertebra = _VERTEBRA.fullmatch(name)
     if vertebra:
         return f"{vertebra.group(1)} vertebra"
+    rib = _RIB.fullmatch(name)
+    if rib:
+        number = int(rib.group(2))
+        return f"{rib.group(1)} {number}{ {1: 'st', 2: 'nd', 3: 'rd'}.get(number, 'th') } rib"
     side = _SIDE.search(name)
     words = _SIDE.sub("", name).strip("_").replace("_", " ")
     return f"{side.group(1)} {words}" if side else words
