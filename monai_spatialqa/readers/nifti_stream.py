@@ -21,6 +21,7 @@ from isal import igzip, igzip_lib
 from numpy.typing import NDArray
 
 from monai_spatialqa.errors import FileReadError, SpatialQAError
+from monai_spatialqa.readers.contents import open_file
 from monai_spatialqa.readers.nifti_header import HEADER_BYTES, Form, NiftiGeometry, parse_header
 
 GZIP_MAGIC = b"\x1f\x8b"
@@ -94,17 +95,7 @@ class NiftiStream:
         self._stack.close()
 
     def _open(self, path: Path) -> IO[bytes]:
-        try:
-            plain = self._stack.enter_context(path.open("rb"))
-        except OSError as error:
-            raise FileReadError(
-                f"the file cannot be opened ({error.strerror or error})",
-                code="missing_file" if isinstance(error, FileNotFoundError) else "unreadable_file",
-                file=path,
-                found="nothing to read",
-                expected="a readable file",
-                next_step="check the path and its permissions",
-            ) from None
+        plain = self._stack.enter_context(open_file(path))
         magic = plain.read(2)
         plain.seek(0)
         if magic == GZIP_MAGIC:
