@@ -164,8 +164,10 @@ def test_br_116_the_command_line_under_a_c_locale(
 def test_the_quickstart_from_the_command_line(tmp_path: Path) -> None:
     done = command(BUNDLE / "configs/quickstart.yaml", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
-    for line in done.stdout.splitlines()[-5:]:
-        assert (tmp_path / line.split()[1]).exists(), line
+    written = [line.split() for line in done.stdout.splitlines() if "quickstart_output/" in line]
+    assert len(written) >= 7, done.stdout
+    for words in written:
+        assert (tmp_path / words[-1]).exists(), words
     assert len(list((tmp_path / "quickstart_output/cards").iterdir())) == 3
 
 
