@@ -1,0 +1,188 @@
+"""Asking what is not answered yet: every reply is on the disk before the next question goes out in its place."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from monai_spatialqa.errors import JournalError, SpatialQAError
+from monai_spatialqa.evaluation.questions import prompt_hash, question_of
+from monai_spatialqa.evaluation.rotation import Unit
+from monai_spatialqa.evaluation.scans import ShownScans
+from monai_spatialqa.evaluation.settings import EvaluateSettings
+from monai_spatialqa.models import Adapter, ModelReply
+from monai_spatialqa.progress import Progress
+from monai_spatialqa.records import Journal
+from monai_spatialqa.records.answer import Answer
+
+STOP_AFTER = 20
+"""Calls that fail at the service one after the other before a run gives up: the server is gone, not busy."""
+
+Journals = Mapping[bool, Journal[Answer]]
+"""Blind or not -> where such answers are kept."""
+
+
+@dataclass
+class Asked:
+    """What came of asking.
+
+    Attributes:
+        calls: questions that were asked.
+        failed_cases: case -> why its scan could not be shown; its questions were not asked.
+        stopped: why asking was given up; None when everything was asked.
+    """
+
+    calls: int = 0
+    failed_cases: dict[str, dict[str, str | None]] = field(default_factory=dict)
+    stopped: str | None = None
+
+
+def waiting(
+    units: Sequence[Unit], journals: Journals, hashes: Mapping[bool, str], settings: EvaluateSettings
+) -> list[Unit]:
+    """The units without an answer, or with one that is to be asked again.
+
+    Args:
+        units: everything that the run asks.
+        journals: what is answered.
+        hashes: blind or not -> hash of the settings that shape such answers.
+        settings: of the run; with ``overwrite``, answers of other settings are dropped.
+
+    Raises:
+        JournalError: an answer was given to another prompt or under other settings, and ``overwrite`` is off.
+    """
+    left: list[Unit] = []
+    foreign: dict[bool, list[str]] = {blind: [] for blind in journals}
+    for unit in units:
+        answer = journals[unit.blind].get(unit.answer_id)
+        if answer is None:
+            left.append(unit)
+        elif (answer.settings_sha256, answer.prompt_sha256) != (hashes[unit.blind], prompt_hash(unit, settings)):
+            foreign[unit.blind].append(unit.answer_id)
+            left.append(unit)
+        elif answer.outcome in settings.retry:
+            left.append(unit)
+    for blind, ids in foreign.items():
+        if ids and not settings.overwrite:
+            raise JournalError(
+                "the output folder holds answers to other questions, or given under other settings",
+                code="foreign_records",
+                file=journals[blind].path,
+                found=", ".join(ids[:5]),
+                expected="answers of this model to these items, views and prompts",
+                next_step="choose another output_dir, or pass --overwrite true to drop them",
+            )
+        if ids:
+            journals[blind].discard(ids)
+    return left
+
+
+def ask(
+    units: Sequence[Unit],
+    adapter: Adapter,
+    scans: ShownScans,
+    journals: Journals,
+    hashes: Mapping[bool, str],
+    settings: EvaluateSettings,
+    progress: Progress,
+) -> Asked:
+    """Ask units, several at a time, and keep every answer as it comes.
+
+    A scan that cannot be shown leaves out the questions about it and no others. After ``STOP_AFTER`` calls that failed
+    at the service one after the other, nothing more is asked.
+
+    Raises:
+        SpatialQAError: the model cannot be asked: its address, key, name or a setting is refused. What was answered
+            before is kept.
+    """
+    try:
+        return asyncio.run(_Asking(adapter, scans, journals, hashes, settings, progress).run(units))
+    except ExceptionGroup as group:  # of the workers: one reason ends them all
+        told = group.subgroup(SpatialQAError)
+        if told is None:
+            raise
+        raise _first(told) from None
+
+
+class _Asking:
+    """One run of asking: workers that take units from a common list."""
+
+    def __init__(
+        self,
+        adapter: Adapter,
+        scans: ShownScans,
+        journals: Journals,
+        hashes: Mapping[bool, str],
+        settings: EvaluateSettings,
+        progress: Progress,
+    ) -> None:
+        self._adapter = adapter
+        self._scans = scans
+        self._journals = journals
+        self._settings = settings
+        self._progress = progress
+        self._hashes = hashes
+        self._asked = Asked()
+        self._failing = 0
+
+    async def run(self, units: Sequence[Unit]) -> Asked:
+        waiting = iter(units)
+        workers = min(self._settings.client.concurrency, len(units))
+        async with self._adapter, asyncio.TaskGroup() as group:
+            for _ in range(workers):
+                group.create_task(self._work(waiting))
+        return self._asked
+
+    async def _work(self, units: Iterator[Unit]) -> None:
+        for unit in units:
+            if self._asked.stopped is not None:
+                return
+            await self._one(unit)
+
+    async def _one(self, unit: Unit) -> None:
+        case = unit.item.case.case_id
+        try:
+            shown = None if unit.blind else await self._scans.of(unit.item)
+        except SpatialQAError as error:
+            self._asked.failed_cases[case] = error.with_context(case=case).details()
+            self._progress.update(failed=True)
+            return
+        question = question_of(unit, shown, self._settings)
+        (reply,) = await self._adapter.answer([question])
+        self._journals[unit.blind].append(self._answer(unit, len(question.images), reply), replace=True)
+        self._asked.calls += 1
+        self._failing = self._failing + 1 if reply.outcome == "service" else 0
+        if self._failing >= STOP_AFTER:
+            self._asked.stopped = reply.problem or "the service failed"
+        self._progress.update(failed=reply.outcome == "service")
+
+    def _answer(self, unit: Unit, images: int, reply: ModelReply) -> Answer:
+        settings = self._settings
+        return Answer(
+            answer_id=unit.answer_id,
+            item_id=unit.item.item_id,
+            model=self._adapter.name,
+            kind=self._adapter.kind,
+            blind=unit.blind,
+            preset=settings.preset,
+            rotation=unit.rotation,
+            repeat=unit.repeat,
+            options=unit.options,
+            outcome=reply.outcome,
+            reply=reply.text,
+            reply_format="json" if settings.structured else "text",
+            stop_reason=reply.stop_reason,
+            problem=reply.problem,
+            usage=reply.usage,
+            images=images,
+            prompt_sha256=prompt_hash(unit, settings),
+            settings_sha256=self._hashes[unit.blind],
+        )
+
+
+def _first(error: BaseException) -> BaseException:
+    """The first error in a group of groups."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
