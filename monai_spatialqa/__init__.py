@@ -37,6 +37,7 @@ _ROOMS = {
     "geometry",
     "items",
     "measurement",
+    "models",
     "phantoms",
     "readers",
     "records",
