@@ -1,4 +1,4 @@
-"""Adapters to models that are asked about scans: a batch of questions in, replies out. The right answers are never here."""
+"""Adapters to models that are asked about scans: questions in, replies out. The right answers are never here."""
 
 from monai_spatialqa.models.adapter import Adapter
 from monai_spatialqa.models.openai_adapter import OpenAIAdapter, OpenAIOptions

@@ -81,7 +81,7 @@ def views_in_words(settings: ViewSettings) -> str:
     kinds = {
         "axial": f"{settings.slices} axial slices, {settings.order.replace('_', ' ')}",
         "montage": f"montage of {settings.slices} axial slices, {settings.order.replace('_', ' ')}, "
-        f"in {settings.montage_images} {'image' if settings.montage_images == 1 else 'images'}",
+        f"in {_counted(settings.montage_images, 'image')}",
         "planes": "three orthogonal slices through the middle of the scan",
         "structure": "three orthogonal slices through the structure asked about (gives its location away)",
     }
@@ -121,9 +121,9 @@ def _what(views: Sequence[View], settings: ViewSettings, geometry: ViewGeometry)
             return f"{images} {slices} of one {scan}{spread}{ordered}{', one slice per image' if count > 1 else ''}."
         images = "The image is a montage" if len(views) == 1 else f"The {len(views)} images are montages"
         rows = -(-len(views[0].places) // views[0].columns)
-        grid = f"{views[0].columns} columns and {rows} {'row' if rows == 1 else 'rows'}"
+        grid = f"{_counted(views[0].columns, 'column')} and {_counted(rows, 'row')}"
         return (
-            f"{images} of {slices} of one {scan}{spread}, in up to {grid} an image. Read them from left to right, then "
+            f"{images} of {slices} of one {scan}{spread}, in {grid if len(views) == 1 else f'up to {grid} an image'}. Read them from left to right, then "
             f"from top to bottom{', then image by image' if len(views) > 1 else ''}: they are ordered from {one}."
         )
     through = (
@@ -134,6 +134,10 @@ def _what(views: Sequence[View], settings: ViewSettings, geometry: ViewGeometry)
     return (
         f"The three images show one {scan}: an axial, a coronal and a sagittal slice, in this order, through {through}."
     )
+
+
+def _counted(count: int, word: str) -> str:
+    return f"{count} {word}{'' if count == 1 else 's'}"
 
 
 def _scale(views: Sequence[View], settings: ViewSettings, geometry: ViewGeometry) -> str:
