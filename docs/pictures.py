@@ -50,6 +50,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Ellipse, FancyBboxPatch, Rectangle
 from monai.transforms import Spacing
 from PIL import Image
+from view_pictures import views_axial, views_montage, views_planes, views_structure, views_windows
 
 from monai_spatialqa.anatomy import load_label_map
 from monai_spatialqa.measurement import MeasureSettings, run_measurement
@@ -399,6 +400,11 @@ PICTURES: dict[Callable[[], Figure | Image.Image], int] = {
     resampling: 64,
     phantom: 128,
     card_kidney_left: 64,
+    views_axial: 48,
+    views_planes: 64,
+    views_montage: 48,
+    views_structure: 64,
+    views_windows: 64,
 }
 """What draws ``docs/images/<name>.png``, and how many colours it needs."""
 

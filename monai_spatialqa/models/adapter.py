@@ -27,8 +27,11 @@ class Adapter(Protocol):
         """Group of the model in tables."""
         ...
 
-    async def preflight(self) -> None:
+    async def preflight(self, largest: Question | None = None) -> None:
         """Find out cheaply, before the first question, whether the model can be asked.
+
+        Args:
+            largest: the largest question of the run, to find out whether it fits.
 
         Raises:
             SpatialQAError: it cannot; says what to change.

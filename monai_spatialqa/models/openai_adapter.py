@@ -90,13 +90,17 @@ class OpenAIAdapter:
             sample=question.sample,
         )
 
-    async def preflight(self) -> None:
-        """One cheap check of address, key and model.
+    async def preflight(self, largest: Question | None = None) -> None:
+        """A few short calls: address, key, model; that prompts and, if there will be any, images arrive.
+
+        Args:
+            largest: the largest question of the run, which is sent once for a short reply.
 
         Raises:
             SpatialQAError: the model cannot be asked; says what to change.
         """
-        await self.client.preflight()
+        request = None if largest is None else self.request_of(largest)
+        await self.client.preflight(images=bool(request and request.images), largest=request)
 
     async def answer(self, batch: Sequence[Question]) -> list[ModelReply]:
         """Ask questions at once, as many at a time as ``llm.concurrency`` allows.
@@ -119,7 +123,7 @@ class OpenAIAdapter:
 
     async def close(self) -> None:
         """Close connections and the cache."""
-        await self.client.__aexit__(None, None, None)
+        await self.client.close()
 
     async def __aenter__(self) -> Self:
         """Open the client."""

@@ -122,9 +122,11 @@ def _what(views: Sequence[View], settings: ViewSettings, geometry: ViewGeometry)
         images = "The image is a montage" if len(views) == 1 else f"The {len(views)} images are montages"
         rows = -(-len(views[0].places) // views[0].columns)
         grid = f"{_counted(views[0].columns, 'column')} and {_counted(rows, 'row')}"
+        if len(views) > 1:
+            grid = f"up to {grid} an image"
+        reading = f"from left to right, then from top to bottom{', then image by image' if len(views) > 1 else ''}"
         return (
-            f"{images} of {slices} of one {scan}{spread}, in {grid if len(views) == 1 else f'up to {grid} an image'}. Read them from left to right, then "
-            f"from top to bottom{', then image by image' if len(views) > 1 else ''}: they are ordered from {one}."
+            f"{images} of {slices} of one {scan}{spread}, in {grid}. Read them {reading}: they are ordered from {one}."
         )
     through = (
         "the middle of the scan"

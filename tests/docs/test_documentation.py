@@ -32,14 +32,16 @@ from monai_spatialqa.items.linter import RULES
 from monai_spatialqa.items.subtasks import SUBTASKS
 from monai_spatialqa.measurement import MeasureSettings
 from monai_spatialqa.measurement.tables import DISTANCE_COLUMNS, STRUCTURE_COLUMNS
+from monai_spatialqa.models import OpenAIOptions
 from monai_spatialqa.records import AxialDiameter, Box, Components, Geometry, Measurement, Pair, Status, Structure
 from monai_spatialqa.records.item import Distractor, Evidence, Item, Reference
 from monai_spatialqa.records.schema import outdated_schemas
+from monai_spatialqa.rendering import BurnIn, Tell, ViewSettings
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 MEASURE, TRANSFORMS, LABEL_MAPS = DOCS / "measure.md", DOCS / "transforms.md", DOCS / "label_maps.md"
-LINT, GENERATE = DOCS / "lint.md", DOCS / "generate.md"
+LINT, GENERATE, VIEWS = DOCS / "lint.md", DOCS / "generate.md", DOCS / "views.md"
 PAGES = [page for page in (ROOT / "README.md", *sorted(DOCS.glob("*.md"))) if page.is_file()]
 LARGEST_PICTURE_BYTES, LARGEST_GALLERY_BYTES = 150_000, 1_200_000
 
@@ -225,6 +227,19 @@ def test_lint_tables_are_the_rules_and_the_model():
         assert default == (value if isinstance(value, str) else json.dumps(value)), name
 
 
+def test_views_tables_are_the_models():
+    parts = {"burn_in": BurnIn, "tell": Tell}
+    fields = {name: field for name, field in ViewSettings.model_fields.items() if name not in parts}
+    fields |= {f"{part}.{name}": field for part, model in parts.items() for name, field in model.model_fields.items()}
+    for header, expected in (("setting", fields), ("option of openai", OpenAIOptions.model_fields)):
+        rows = table(VIEWS, header)
+        assert [row[0] for row in rows] == list(expected)
+        for name, default, meaning in rows:
+            value = "" if expected[name].is_required() else expected[name].default
+            assert default == (value if isinstance(value, str) else json.dumps(value)), name
+            assert meaning == expected[name].description, name
+
+
 def test_record_tables_are_the_models():
     assert names_in(MEASURE, "field") == list(Measurement.model_fields)
     boxed = {f"box.{name}" for name in Box.model_fields}
@@ -339,7 +354,7 @@ def test_schemas_are_up_to_date():
 def test_pictures_are_those_that_the_script_draws(monkeypatch):
     monkeypatch.syspath_prepend(str(DOCS))
     drawn = {draw.__name__ for draw in importlib.import_module("pictures").PICTURES}
-    for name in ("pictures", "finer_pictures", "drawing"):
+    for name in ("pictures", "finer_pictures", "view_pictures", "drawing"):
         sys.modules.pop(name, None)
     links = [Path(target) for page in PAGES for target in _LINK.findall(prose(page)) if target.endswith(".png")]
     shown = {path.stem for path in links if path.parent.name == "images"}
