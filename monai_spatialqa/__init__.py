@@ -42,6 +42,7 @@ _ROOMS = {
     "records",
     "rendering",
     "sources",
+    "statistics",
     "transforms",
     "workflow",
 }
