@@ -31,6 +31,7 @@ _HOMES = {
 
 _ROOMS = {
     "anatomy",
+    "answers",
     "errors",
     "execution",
     "generation",
@@ -38,6 +39,7 @@ _ROOMS = {
     "items",
     "measurement",
     "phantoms",
+    "quantities",
     "readers",
     "records",
     "rendering",
