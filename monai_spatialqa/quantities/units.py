@@ -81,13 +81,7 @@ _TABLE = (
     ),
     Unit("m3", "volume", Decimal(1_000_000), "", r"立方米|m ?\^ ?3|m3|cubic met(?:er|re)s?"),
     Unit("%", "share", Decimal(1), r"%|percent|per cent", r"percentage|prozent|pour ?cent|por ciento"),
-    Unit(
-        "times",
-        "ratio",
-        Decimal(1),
-        r"times|-?fold",
-        r"倍|-?fach|fois|veces|mal|[x×](?= ?(?:$|[^\w\s.]|[a-z]|\.(?!\d)))| ?: ?1(?![\d.,]\d|\d)| to (?:1|one)(?![\d.,]\d|\d)",  # noqa: RUF001
-    ),
+    Unit("times", "ratio", Decimal(1), r"times|-?fold", r"倍|-?fach|fois|veces|mal"),
     Unit("voxel", "voxels", Decimal(1), r"voxels?|vox", r"体素"),
     Unit("pixel", "pixels", Decimal(1), r"pixels?|px", r"像素"),
     Unit("slice", "slices", Decimal(1), r"slices?", r"层|张切片"),
