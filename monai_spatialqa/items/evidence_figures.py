@@ -6,9 +6,10 @@ import re
 from collections.abc import Sequence
 from decimal import Decimal
 
-from monai_spatialqa.items.quantities_in_text import ShownQuantity, folded, in_base, unit_named
+from monai_spatialqa.items.quantities_in_text import ShownQuantity, folded, in_base
 from monai_spatialqa.items.view import AXES
 from monai_spatialqa.items.wording import readable_name
+from monai_spatialqa.quantities import unit_named
 from monai_spatialqa.records.item import Evidence, Item
 
 _TINY = Decimal("1e-9")

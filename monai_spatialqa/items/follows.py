@@ -26,10 +26,11 @@ from monai_spatialqa.items.evidence_figures import (
     with_default,
 )
 from monai_spatialqa.items.follows_yesno import yes_or_no
-from monai_spatialqa.items.quantities_in_text import Reading, ShownQuantity, folded, read_text, unit_named
+from monai_spatialqa.items.quantities_in_text import Reading, ShownQuantity, folded, read_text
 from monai_spatialqa.items.quantity import relative_gap
 from monai_spatialqa.items.view import AXES
 from monai_spatialqa.items.wording import readable_name
+from monai_spatialqa.quantities import unit_named
 from monai_spatialqa.records.item import LETTERS, Item, Reference
 
 

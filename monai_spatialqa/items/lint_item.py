@@ -8,8 +8,9 @@ from functools import cached_property
 from typing import Literal
 
 from monai_spatialqa.errors import SettingsError
-from monai_spatialqa.items.quantities_in_text import Reading, folded, read_text, unit_asked, unit_named
+from monai_spatialqa.items.quantities_in_text import Reading, folded, read_text, unit_asked
 from monai_spatialqa.items.view import CaseView
+from monai_spatialqa.quantities import unit_named
 from monai_spatialqa.records.item import LETTERS, Item, Reference
 
 Severity = Literal["error", "warning", "note"]

@@ -6,8 +6,9 @@ import re
 from collections.abc import Iterator
 
 from monai_spatialqa.items.lint_item import Fault, LintContext, LintItem, item_rule
-from monai_spatialqa.items.quantities_in_text import ARRAY_UNITS, folded, quantities_in, read_text, unit_named
+from monai_spatialqa.items.quantities_in_text import folded, quantities_in, read_text
 from monai_spatialqa.items.wording import readable_name
+from monai_spatialqa.quantities import ARRAY_UNITS, unit_named
 
 _ARRAY_WORDS = re.compile(r"\b(?:voxels?|vox|pixels?|px)\b", re.IGNORECASE)
 _CONVENTION = re.compile(r"\bleft and right are\b", re.IGNORECASE)

@@ -12,46 +12,18 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import lru_cache
 
-_UNITS: dict[str, tuple[str, str, str]] = {
-    "um": ("length", "0.001", r"[uµμ]m|microm(?:et(?:er|re)s?|s)"),
-    "mm": ("length", "1", r"mms?|millimet(?:er|re)s?"),
-    "cm": ("length", "10", r"cms?|centimet(?:er|re)s?"),
-    "m": ("length", "1000", r"m|met(?:er|re)s?"),
-    "mm2": ("area", "1", r"mm(?:\^|\*\*)?[2²]|(?:square|sq\.?) ?(?:mm|millimet(?:er|re)s?)"),
-    "cm2": ("area", "100", r"cm(?:\^|\*\*)?[2²]|(?:square|sq\.?) ?(?:cm|centimet(?:er|re)s?)"),
-    "mm3": ("volume", "0.001", r"mm(?:\^|\*\*)?[3³]|(?:cubic|cu\.?) ?(?:mm|millimet(?:er|re)s?)"),
-    "cm3": ("volume", "1", r"cm(?:\^|\*\*)?[3³]|ccm|cc|(?:cubic|cu\.?) ?(?:cm|centimet(?:er|re)s?)"),
-    "ml": ("volume", "1", r"mls?|millilit(?:er|re)s?"),
-    "dl": ("volume", "100", r"dl|decilit(?:er|re)s?"),
-    "l": ("volume", "1000", r"l|lit(?:er|re)s?"),
-    "%": ("share", "1", r"%|percent|per cent"),
-    "times": ("ratio", "1", r"times|-?fold"),
-    "voxel": ("voxels", "1", r"voxels?|vox"),
-    "pixel": ("pixels", "1", r"pixels?|px"),
-    "slice": ("slices", "1", r"slices?"),
-}
-"""Unit -> dimension, size in the dimension's base unit (mm, mm2, ml, percent), spellings."""
+from monai_spatialqa.quantities import EXPONENT, UNITS, number_pattern, written_number
+from monai_spatialqa.quantities.units import SHOWN_UNITS
 
-ARRAY_UNITS = frozenset({"voxel", "pixel", "slice"})
-"""Units of an array, which mean nothing without its spacing."""
-
-# Longer spellings first: "mm3" must not be read as "mm".
-_BY_LENGTH = sorted(_UNITS, key=lambda name: -len(name))
-_UNIT = "|".join(f"(?P<u{at}>{_UNITS[name][2]})" for at, name in enumerate(_BY_LENGTH))
-_UNIT_UNNAMED = "|".join(f"(?:{_UNITS[name][2]})" for name in _BY_LENGTH)
-_UNIT_ALONE = re.compile(rf"(?:{_UNIT})", re.IGNORECASE)
-_SPACE = "[ \u00a0\u2009\u202f]"
-_NUMBER = (
-    rf"\d{{1,3}}(?:{_SPACE}\d{{3}})+(?:[.,]\d+)?(?=\s*(?:{_UNIT_UNNAMED})(?![\w²³]))"
-    r"|\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d,])|\d{1,3}(?:\.\d{3})+,\d+|\d{1,3}(?:\.\d{3}){2,}|\d+(?:[.,]\d+)?|\.\d+"
-)
+_UNIT = "|".join(f"(?P<u{at}>{UNITS[name].spellings})" for at, name in enumerate(SHOWN_UNITS))
+_UNIT_UNNAMED = "|".join(f"(?:{UNITS[name].spellings})" for name in SHOWN_UNITS)
+_NUMBER = number_pattern(rf"(?=\s*(?:{_UNIT_UNNAMED})(?![\w²³]))")
 _QUANTITY = re.compile(
     rf"(?<![\w.,])(?<![A-Za-z]\d[-–])(?P<sign>[-−+](?=[\d.]))?(?P<number>{_NUMBER})"
-    r"(?P<exponent>[eE][-−+]?\d+|\s*[x×·*]\s*10(?:(?:\^|\*\*)\s*[-−+]?\d+|[⁻⁺]?[⁰¹²³⁴⁵⁶⁷⁸⁹]+))?"
+    rf"(?P<exponent>{EXPONENT})?"
     rf"(?:\s*-?(?:{_UNIT})(?![\w²³])|(?![\w²³]|\.\d))",
     re.IGNORECASE,
 )
-_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺−", "0123456789-+-")
 
 
 @dataclass(frozen=True)
@@ -74,7 +46,7 @@ class ShownQuantity:
     @property
     def dimension(self) -> str | None:
         """What the unit measures; None without a unit."""
-        return None if self.unit is None else _UNITS[self.unit][0]
+        return None if self.unit is None else UNITS[self.unit].dimension
 
     @property
     def base(self) -> Decimal:
@@ -88,7 +60,7 @@ class ShownQuantity:
 
     @property
     def _size(self) -> Decimal:
-        return Decimal(1) if self.unit is None else Decimal(_UNITS[self.unit][1])
+        return Decimal(1) if self.unit is None else UNITS[self.unit].size
 
 
 @dataclass(frozen=True)
@@ -137,12 +109,6 @@ class Reading:
         return tuple(one.dimension for one in self.quantities)
 
 
-def unit_named(text: str | None) -> str | None:
-    """The unit that a text is a spelling of, e.g. ``"mL"`` and ``"millilitres"``; None for none that is known."""
-    found = _UNIT_ALONE.fullmatch((text or "").strip())
-    return None if found is None else _unit_of(found)
-
-
 def unit_asked(question: str) -> str | None:
     """The unit that a question asks for: ``"... in cm3?"``, ``"... (ml)"``; None where it names none."""
     for found in re.finditer(rf"(?:\bin\s+|\bunits?:?\s+|\()(?:{_UNIT})(?![\w²³])", question, re.IGNORECASE):
@@ -164,7 +130,10 @@ def quantities_in(text: str) -> list[ShownQuantity]:
         start = match.start()
         if sign and found and not text[end:start].strip():
             sign, start = "", start + 1  # "50 -70": a dash between two numbers joins them
-        value, step = _number(match.group("number"), match.group("exponent"))
+        written = written_number(match.group("number"), match.group("exponent"))
+        if written is None:
+            continue
+        value, step = written
         value = -value if sign in ("-", "−") else value
         found.append(ShownQuantity(value, _unit_of(match), step, start, match.end()))
         end = match.end()
@@ -172,30 +141,10 @@ def quantities_in(text: str) -> list[ShownQuantity]:
 
 
 def _unit_of(match: re.Match[str]) -> str | None:
-    for at, name in enumerate(_BY_LENGTH):
+    for at, name in enumerate(SHOWN_UNITS):
         if match.group(f"u{at}") is not None:
             return name
     return None
-
-
-def _number(written: str, exponent: str | None) -> tuple[Decimal, Decimal]:
-    """The value and the value of its last digit. A lone comma with three digits behind it groups, a dot never does."""
-    digits = re.sub(_SPACE, "", written)
-    if "," in digits and "." in digits:
-        group, point = (",", ".") if digits.rindex(".") > digits.rindex(",") else (".", ",")
-        digits = digits.replace(group, "").replace(point, ".")
-    elif digits.count(".") > 1:
-        digits = digits.replace(".", "")
-    elif "," in digits:
-        grouped = re.fullmatch(r"[1-9]\d{0,2}(?:,\d{3})+", digits) is not None
-        digits = digits.replace(",", "" if grouped else ".")
-    power = 0
-    if exponent:
-        told = exponent.translate(_SUPERSCRIPTS)
-        power = int(re.sub(r"^(?:e|\s*[x×·*]\s*10(?:\^|\*\*)?)\s*", "", told, flags=re.IGNORECASE))
-    value = Decimal(digits).scaleb(power)
-    places = len(digits.partition(".")[2])
-    return value, Decimal(1).scaleb(power - places)
 
 
 _SYMBOLS = {">=": "G", "=>": "G", "≥": "G", "<=": "L", "=<": "L", "≤": "L", "<": "l", ">": "g", "~": "a", "≈": "a"}

@@ -5,15 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from monai_spatialqa.errors import SettingsError
+from monai_spatialqa.quantities import UNITS
 
-PER_BASE_UNIT = {"mm": 1.0, "cm": 0.1, "ml": 1.0, "cm3": 1.0, "mm3": 1000.0, "l": 0.001, "mm2": 1.0, "cm2": 0.01}
+_FIGURES = [UNITS[name] for name in ("mm", "cm", "ml", "cm3", "mm3", "l", "mm2", "cm2")]
+
+PER_BASE_UNIT = {unit.name: float(1 / unit.size) for unit in _FIGURES}
 """How much of a unit one mm, one mm2 or one ml is."""
 
-DIMENSION = {"mm": "length", "cm": "length", "ml": "volume", "cm3": "volume", "mm3": "volume", "l": "volume"} | {
-    "mm2": "area",
-    "cm2": "area",
-}
-
+DIMENSION = {unit.name: unit.dimension for unit in _FIGURES}
 
 RATIO_UNIT = "times"
 """Unit of a ratio of two figures, so that it is shown, asked for and read back like any other: ``"2.31 times"``."""

@@ -55,6 +55,7 @@ FORBIDDEN = {
     "records": {"torch", "monai"},
     "anatomy": {"torch", "monai"},
     "statistics": {"torch", "monai"},
+    "quantities": {"torch", "monai"},
     "geometry": {"monai"} | FILE_ACCESS,
 }
 # Parts of forbidden packages that are arithmetic only.

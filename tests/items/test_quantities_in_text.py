@@ -9,15 +9,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from monai_spatialqa.items.quantities_in_text import (
-    _UNITS,
     bounds_in,
     quantities_in,
     read_text,
     unit_asked,
-    unit_named,
 )
 from monai_spatialqa.items.quantity import DIMENSION, PER_BASE_UNIT
 from monai_spatialqa.items.wording import shown_value
+from monai_spatialqa.quantities import UNITS, unit_named
 
 VALUES = {
     "105.72 cm3": ("105.72", "cm3"),
@@ -125,9 +124,8 @@ def test_units_asked_and_bounds():
 
 def test_sizes_of_units_are_those_of_quantities():
     for unit, per_base in PER_BASE_UNIT.items():
-        dimension, size, _ = _UNITS[unit]
-        assert dimension == DIMENSION[unit]
-        assert float(size) * per_base == pytest.approx(1)
+        assert UNITS[unit].dimension == DIMENSION[unit]
+        assert float(UNITS[unit].size) * per_base == pytest.approx(1)
 
 
 @given(

@@ -1,0 +1,6 @@
+"""Reading replies: the letter of a choice, or a number with its unit. Nothing is guessed; what is unread says why."""
+
+from monai_spatialqa.answers.choice import read_choice
+from monai_spatialqa.answers.result import PARSER_VERSION, REASONS, ChoiceReading
+
+__all__ = ["PARSER_VERSION", "REASONS", "ChoiceReading", "read_choice"]

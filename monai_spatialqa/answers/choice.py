@@ -1,0 +1,250 @@
+"""Reading the chosen option from a reply. Never a guess: what no rule reads is none, with a reason."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from monai_spatialqa.answers.cues import NOT_BUT, RIGHT, STATED, taken_back
+from monai_spatialqa.answers.json_reply import answer_fields
+from monai_spatialqa.answers.letters import Stated, letter_at, whole_letter
+from monai_spatialqa.answers.option_text import LETTERS, Options, as_options
+from monai_spatialqa.answers.reasoning import final_part
+from monai_spatialqa.answers.refusals import abstains_at, silence
+from monai_spatialqa.answers.result import ChoiceReading
+from monai_spatialqa.answers.text import plain, small
+from monai_spatialqa.errors import SettingsError
+
+_FIELDS = (
+    *("final_answer", "answer", "correct_answer", "choice", "answer_choice", "selected_option", "correct_option"),
+    *("option", "letter", "selection", "prediction", "答案"),
+)
+_HEAD = re.compile(r"[(\[\"]?(?:option |choice )?[(\[\"]?(?P<letter>[A-Za-z])[)\]\"]?(?P<mark>[.):,;]| -| –| —|(?= because| since|\n|$))[)\]\"]?(?: |\n|$)", re.IGNORECASE)  # noqa: RUF001
+_LINE_LABEL = re.compile(r"(?:^|\n)[(\[]?(?:option )?[(\[]?([A-Za-z])[)\].:](?= )", re.IGNORECASE)
+_WRONG = re.compile(r"\b(?:incorrect|wrong|not (?:correct|right|true|the)|false|too (?:small|large|low|high))\b", re.IGNORECASE)
+_NONE_OF = re.compile(r"\b(?:none|neither|all|both) of (?:the|these|them)\b|以上都不", re.IGNORECASE)
+_YES_NO_HEAD = re.compile(r"(yes|no)\b(?=[,.;:!\n]| -| –| —|$| because| it| the| there)", re.IGNORECASE)  # noqa: RUF001
+_PLACEHOLDERS = "XYN"
+
+
+class _Found(NamedTuple):
+    """One statement: its place, and what it says."""
+
+    place: int
+    reading: ChoiceReading
+
+
+def read_choice(reply: str | None, options: Sequence[str], *, allow_abstain: bool = True) -> ChoiceReading:
+    """Read which option a reply chooses.
+
+    Reasoning blocks and a run-on next question are dropped. Then, in this order: a JSON field of the answer; a reply
+    that is a letter, with any common wrapper; the last explicit statement of the answer; a reply that equals the text of
+    one option, whole or in a line of its own.
+
+    Args:
+        reply: text of the model; None for none.
+        options: texts as shown, A first; 2 to 26. Of the options ``yes`` and ``no`` the words are read as well.
+        allow_abstain: a reply that says that it cannot tell has ``abstained`` set and the reason ``abstained``;
+            otherwise the reason is ``refusal``.
+
+    Returns:
+        The letter and the rule, or the reason why there is none.
+
+    Raises:
+        SettingsError: fewer than 2 or more than 26 options.
+
+    Example:
+        >>> read_choice("The answer is (B) because A is smaller.", ["12 ml", "15 ml"]).letter
+        'B'
+    """
+    if isinstance(options, str) or not 2 <= len(options) <= len(LETTERS):
+        raise SettingsError(
+            "a choice needs the texts of its options",
+            key="options",
+            found=options,
+            expected=f"2 to {len(LETTERS)} texts",
+            next_step="pass them in the order shown",
+        )
+    final = final_part(reply)
+    if final.reason:
+        return ChoiceReading(reason=final.reason, flags=final.flags)
+    reading = _read(final.text, as_options(options))
+    if reading.letter is None and reading.reason in ("abstained", "refusal"):
+        abstained = allow_abstain and reading.reason == "abstained"
+        reading = replace(reading, abstained=abstained, reason="abstained" if abstained else "refusal")
+    return replace(reading, flags=(*reading.flags, *final.flags)) if final.flags else reading
+
+
+def _read(raw: str, options: Options) -> ChoiceReading:
+    fields = answer_fields(raw, _FIELDS)
+    if fields is not None:
+        value = next(fields[name] for name in _FIELDS if name in fields)
+        return _in_field(value, options)
+    text = plain(raw)
+    return _whole(text, options) or _stated(text, options) or _by_text(text, options) or _nothing(text)
+
+
+def _in_field(value: Any, options: Options) -> ChoiceReading:
+    """What the answer field of a structured reply says."""
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    if isinstance(value, bool) and options.yes_no:
+        value = "yes" if value else "no"
+    if isinstance(value, list):
+        return ChoiceReading(reason="ambiguous" if value else "no_answer")
+    if value is None or isinstance(value, dict | bool):
+        return ChoiceReading(reason="no_answer")
+    text = plain(str(value))
+    if not text:
+        return ChoiceReading(reason="empty")
+    found = _whole(text, options) or _stated(text, options) or _by_text(text, options) or _nothing(text)
+    return replace(found, rule="json") if found.letter else found
+
+
+def _whole(text: str, options: Options) -> ChoiceReading | None:
+    """A reply that is a letter, or one option's text."""
+    letter = whole_letter(text)
+    same = options.letter_of(text)
+    if letter is None or (same and letter not in options.letters):
+        return None if same is None else _by_option_text(same, options)
+    return _chosen(letter, options, "letter")
+
+
+def _chosen(letter: str, options: Options, rule: str, conflict: bool = False) -> ChoiceReading:
+    if letter not in options.letters:
+        return ChoiceReading(reason="out_of_range")
+    return ChoiceReading(letter, rule, flags=("letter_text_conflict",) if conflict else ())
+
+
+def _by_option_text(letter: str, options: Options) -> ChoiceReading:
+    return ChoiceReading(letter, "option_text", flags=() if options.yes_no else ("letter_missing",))
+
+
+def _stated(text: str, options: Options) -> ChoiceReading | None:
+    """The last explicit statement of the answer."""
+    lowered = small(text)
+    echoes = options.echoes(text, lowered)
+    found: list[_Found] = []
+    for cue in STATED.finditer(text):
+        said = _behind(text, lowered, cue, options, echoes)
+        if said is not None and not taken_back(text, cue.start()):
+            found.append(_Found(cue.start(), said))
+    for right in RIGHT.finditer(text):
+        letter, between = right["letter"], right["text"]
+        own = between is None or options.letter_of(between) == letter
+        if own and letter in options.letters and not taken_back(text, right.start()):
+            found.append(_Found(right.start(), _chosen(letter, options, "statement")))
+    found += _edges(text, lowered, options, echoes)
+    return max(found, key=lambda one: one.place).reading if found else None
+
+
+def _behind(
+    text: str, lowered: str, cue: re.Match[str], options: Options, echoes: frozenset[int]
+) -> ChoiceReading | None:
+    """What stands behind a cue."""
+    at, strong = cue.end(), cue.lastgroup == "strong"
+    but = NOT_BUT.match(text, at)
+    at = but.end() if but else at
+    same = options.letter_at(lowered, _skipped(lowered, at)) if strong else None
+    stated = letter_at(text, at, strict=not strong)
+    if stated is None or stated.kind == "letter":
+        stated = _with_text(text, lowered, at, options) or stated
+    if stated is not None and not (same and stated.letter not in options.letters):
+        return _from_letter(text, lowered, stated, options, echoes, strong=strong)
+    if same is not None:
+        return _by_option_text(same[0], options)
+    if strong and abstains_at(text, at):
+        return ChoiceReading(reason="abstained")
+    return None
+
+
+def _skipped(lowered: str, at: int) -> int:
+    """Behind quotation marks, brackets and an article."""
+    found = re.compile(r"[\s\"'“(\[]{0,4}(?:(?:the|a|an|die|der|das|la|le|el) )?").match(lowered, at)
+    return found.end() if found else at
+
+
+def _with_text(text: str, lowered: str, at: int, options: Options) -> Stated | None:
+    """A letter whose own option's text follows, with a blank or a mark between: ``B 12 ml``, ``(a) liver``."""
+    found = re.compile(r"[\s\"'(\[]{0,4}([A-Za-z])[)\]\"']{0,2}[.:,)-]{0,2} ?[(\"'-]{0,2} ?").match(text, at)
+    if found is None or found[1].upper() not in options.letters:
+        return None
+    own = options.texts[options.letters.index(found[1].upper())]
+    matched = options.letter_at(lowered, found.end())
+    if not own or matched is None or matched[0] != found[1].upper():
+        return None
+    return Stated("letter", found[1].upper(), found.start(1), found.end(1))
+
+
+def _from_letter(
+    text: str, lowered: str, stated: Stated, options: Options, echoes: frozenset[int], *, strong: bool
+) -> ChoiceReading | None:
+    if stated.kind == "ambiguous":
+        return ChoiceReading(reason="ambiguous") if strong else None
+    if stated.start in echoes or (stated.letter in _PLACEHOLDERS and stated.letter not in options.letters):
+        return None
+    if stated.letter not in options.letters and not strong:
+        return None
+    behind = re.compile(r"[)\]\"'.:,]{0,3} ?[(\"'-]{0,2} ?").match(lowered, stated.end)
+    other = options.letter_at(lowered, behind.end()) if behind and behind.end() > stated.end else None
+    return _chosen(stated.letter, options, "statement", other is not None and other[0] != stated.letter)
+
+
+def _edges(text: str, lowered: str, options: Options, echoes: frozenset[int]) -> list[_Found]:
+    """A letter at the head of the reply, or alone in its last line, when no other letter heads a line."""
+    labels = {found[1].upper() for found in _LINE_LABEL.finditer(text)}
+    found = []
+    head = _HEAD.match(text)
+    if head and head.start("letter") not in echoes:
+        letter, at = head["letter"].upper(), head.end()
+        said = options.letter_at(lowered, at)
+        line = text[at : text.find("\n", at) if "\n" in text[at:] else len(text)]
+        own = said is not None and said[0] == letter
+        prose = head["letter"].isupper() and letter != "I" and head["mark"] not in (",", ";") or not line
+        second = letter_at(text, at, strict=True) if head["mark"] == "," else None
+        if letter in options.letters and labels <= {letter} and second is None and (own or prose):
+            joined = re.match(r"(?:or|and|oder|或)\b", line)
+            if joined:
+                found.append(_Found(0, ChoiceReading(reason="ambiguous")))
+            elif own or not (_WRONG.search(line) or options.echoes(text, lowered)):
+                found.append(_Found(0, _chosen(letter, options, "statement", said is not None and not own)))
+    start = text.rfind("\n") + 1
+    last = whole_letter(text[start:]) if start else None
+    if last and (start not in echoes) and last in options.letters:
+        found.append(_Found(start, _chosen(last, options, "statement")))
+    return found
+
+
+def _by_text(text: str, options: Options) -> ChoiceReading | None:
+    """A line of its own, first or last, that equals one option's text; for yes and no the first word."""
+    if options.yes_no:
+        head = _YES_NO_HEAD.match(text.lstrip(" \"'([-"))
+        if head:
+            said = head[1].lower()
+            opposite = "no" if said == "yes" else "yes"
+            if re.search(rf"(?:^|[.;:!\n—–-] ?|\b(?:wait|actually|rather),? ){opposite}\b", small(text)[len(said) :]):  # noqa: RUF001
+                return ChoiceReading(reason="ambiguous")
+            return _by_option_text(options.keys[said][0], options)
+    lines = text.split("\n")
+    if len(lines) == 1:
+        return None
+    found = [options.letter_of(line) for line in lines]
+    said_once = {letter for letter in found if letter}
+    if len(said_once) > 1:
+        return ChoiceReading(reason="ambiguous") if found[0] or found[-1] else None
+    edge = found[0] or found[-1]
+    return _by_option_text(edge, options) if edge else None
+
+
+def _nothing(text: str) -> ChoiceReading:
+    """Why nothing was read."""
+    quiet = silence(text)
+    if quiet:
+        return ChoiceReading(reason=quiet)
+    if re.search(r"(?<![A-Za-z0-9])[A-Z][).]? ?(?:or|and|或|和|/|&|,) ?[(]?[A-Z](?![A-Za-z0-9])", text) or (
+        len(text) <= 8 and re.fullmatch(r"[^A-Za-z]{0,3}[A-Z]{2,5}[^A-Za-z]{0,3}", text)
+    ):
+        return ChoiceReading(reason="ambiguous")
+    return ChoiceReading(reason="out_of_range" if _NONE_OF.search(text[:80]) else "no_answer")

@@ -1,0 +1,90 @@
+# ruff: noqa: RUF001 - signs and punctuation that replies are written with
+"""Words that state an answer, by language. Each pattern ends where the answer itself must begin.
+
+English, Chinese, German, French and Spanish, and a few words of Italian and Portuguese. Every quantifier over blanks or
+words is bounded, so that any text is searched in linear time.
+"""
+
+from __future__ import annotations
+
+import re
+
+from monai_spatialqa.answers.text import CUE
+
+_NOUN = (
+    r"(?:answer|choice|selection|response|conclusion|pick|antwort|lösung|auswahl|réponse|respuesta|risposta|resposta)s?"
+    r"|(?:correct|right|best|final|chosen|selected|my|appropriate|accurate|true) (?:option|letter|one|result|estimate)"
+    r"|(?:richtige|korrekte) (?:option|variante)|(?:bonne|meilleure) option|opción (?:correcta)?|ergebnis|result|option"
+)
+_VERB = (
+    r"is|are|was|would be|should be|must be|will be|has to be|might be|may be|could be|seems to be|appears to be|becomes"
+    r"|ist|lautet|wäre|est|serait|es|sería|è|é"
+)
+_FILL = (
+    r"therefore|thus|hence|clearly|most likely|likely|probably|definitely|indeed|simply|then|actually|given by|to be"
+    r"|as follows|also|now|daher|also|wahrscheinlich|donc|probablement|la|le|die|der|das|el|correctly|as"
+)
+_WORD = (
+    r"(?:(?:the |die |la )?(?:correct |right |best )?(?:option|choice|letter|answer|number|value|antwort|réponse|opción)"
+    r"\b:? ?)"
+)
+_OF = r"(?: (?:to|for|of|in|auf|à|a) (?:\w{1,20} ){0,6}?(?:question|problem|frage|pregunta|this|it|case|task))"
+_ZH = (
+    r"(?:(?:正确|最终|最后|最佳|我)的?)?(?:答案|选项|选择|回答|结果)(?:应该|应当|应)?(?:是|为|选择|选|:|：|=){1,2}:?"
+    r"|(?<![不没])(?:正确|故|应该|应当|应|所以|因此|我|综上|我会|就|则)(?:选择|选)(?:项|答案)?(?:是|为|:)?|(?<![不没应挑筛])(?:选择|选)(?![项择])(?:是|为|:)?"
+)
+
+STATED = re.compile(
+    rf"(?P<strong>{CUE}"
+    rf"|(?<![^\W_])(?:{_NOUN})(?:es|\(s\))?(?: ?\([^()\n]{{1,40}}\))?(?: (?:choice|option|letter|here)\b)?{_OF}?"
+    rf"(?:,? (?:{_VERB})\b(?:,? (?:{_FILL})\b){{0,3}},? ?(?:[:=]|->|→|\n)? ?| ?(?:[:=→]|->|=>|≈) ?| ?\n| [-–—] )"
+    rf"|(?<![^\W_])final answer |{_ZH})(?:\n)?{_WORD}?"
+    r"|(?P<chosen>(?<![^\W_])(?:(?:i|we)(?:[’']d|[’']ll|[’']m|[’']ve)?(?: (?:would|will|am|have|must|should|can|therefore|choose to))"
+    r"{0,2} ?(?:choose|chose|chosen|select|selected|pick|picked|go(?:ing)? (?:with|for)|went with|answer|opt(?:ed)? for|vote for|say|"
+    r"conclude|think|believe|guess)(?: that| it[’']?s| it is| is)?"
+    r"|ich (?:wähle|nehme)|je choisis|elijo|elegiría)[:,]? )(?:(?:the )?(?:correct )?(?:answer is )?)"
+    rf"{_WORD}?"
+    r"|(?P<weak>(?<![^\W_])(?:it[’']?s|it is|it must be|it has to be|it would be|that[’']?s|that is|this is|which is|so|therefore"
+    r"|thus|hence|actually|rather|instead|i mean|i meant|correction|scratch that|make that|no|wait|sorry|but|also|donc|daher)"
+    r"[,:]? (?:it[’']?s |it is |to |go with |choose |pick |must be )?)"
+    rf"{_WORD}?",
+    re.IGNORECASE,
+)
+"""``strong``: what follows is the answer. ``chosen`` and ``weak``: only a letter that stands alone is one."""
+
+RIGHT = re.compile(
+    r"(?<![A-Za-z0-9'’])(?:(?:[Oo]ption|[Cc]hoice|[Aa]nswer|[Ll]etter|选项) ?)?[(\[\"“]?(?P<letter>[A-Z])[)\]\"”]?"
+    r"(?:[.:)]? (?P<text>[^\n;]{1,80}?))?,?"
+    r"(?: (?:is|would be|must be|seems(?: to be)?|appears(?: to be)?|ist|est|es)(?: (?:therefore|thus|clearly|likely|indeed|definitely|"
+    r"probably|hence|most likely))?(?: (?:the|my|a|die|la|le))?(?: (?:most|best|only|single|final|one and only))?"
+    r" (?:correct|right|best|true|accurate|appropriate|answer|richtig|richtige|correcte|correcta|bonne|closest)\b"
+    r"|(?:项)?(?:是|为)?正确的?)",
+)
+"""``option B is correct``: the letter before the words that choose it."""
+
+NEGATED = re.compile(
+    r"(?:\b(?:if|unless|whether|suppose|assuming|assume|doubt|doubtful|neither|nor|wonder|imagine|say|not|never|than|of)"
+    r"|n[’']t(?: (?:think|believe|say|agree|mean|true|the case))?|\b(?:not|never) (?:think|believe|say|sure|true|the case|certain|"
+    r"agree|mean|saying)|\bincorrect|\bwrong|如果|不|非|不认为|是否|并不|nicht|glaube nicht)"
+    r"(?: (?:that|if|to say|about|wenn|dass))?(?: (?:the|my|this|your|our|die))?(?: (?:correct|final|right|best|true))?[ ,]*$",
+    re.IGNORECASE,
+)
+"""Words right before a statement that take it back or make it a condition."""
+
+NOT_BUT = re.compile(
+    r"(?:not|nicht|不是)[ :]*(?:option |choice )?[(\[\"]?[A-Z][)\]\"]?[,;.]?(?: ?(?:but|rather|it[’']?s|it is|instead|sondern|而是)[, ]*){1,3}"
+    r"(?:rather |instead )?(?:option |choice )?",
+    re.IGNORECASE,
+)
+"""``not B but ...`` behind a cue."""
+
+SENTENCE_END = ".!?\n;。！？；"
+LOOK_BACK = 60
+"""Characters before a statement that can take it back, within its sentence."""
+
+
+def taken_back(text: str, at: int) -> bool:
+    """Whether the words before a place negate what is stated there, or make it a condition."""
+    before = text[max(0, at - LOOK_BACK) : at]
+    cut = max(before.rfind(mark) for mark in SENTENCE_END)
+    return NEGATED.search(before[cut + 1 :]) is not None

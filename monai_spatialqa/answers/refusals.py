@@ -1,0 +1,40 @@
+# ruff: noqa: RUF001 - quotation marks as replies have them
+"""Phrases of replies that give no answer: the model cannot tell, or will not."""
+
+from __future__ import annotations
+
+import re
+
+_CANNOT = r"(?:can ?not|can[’']?t|could not|couldn[’']?t|(?:am|is|are|was) (?:not able|unable) to|unable to|not possible to|impossible to)"
+_TELL = r"(?:be )?(?:accurately |reliably |exactly |precisely |definitively |confidently |directly )?(?:determin|measur|tell|told|estimat|answer|say|said|conclu|know|asses|comput|calculat|judg|identif|infer|quantif|see|find|decid)"
+_ABSTAINED = re.compile(
+    rf"\b{_CANNOT} {_TELL}"
+    r"|\b(?:i|we) (?:really |simply |honestly )?(?:do not|don[’']?t) (?:know|have (?:enough|sufficient|access))"
+    r"|\bnot (?:determinable|measurable|answerable|possible|sure\b|enough information|enough data|visible)"
+    r"|\b(?:insufficient|inadequate|no) (?:information|data|evidence|image)|\bindeterminate\b|\bundetermined\b|\bunknown\b"
+    r"|\bnot (?:given|provided|specified|stated|available)\b|\bn/a\b|\bno idea\b"
+    r"|\b(?:kann|können) (?:nicht|nichts) |\bnicht bestimmbar|\bweiß nicht|\bunbekannt\b|\bne peut pas être|\bje ne sais pas"
+    r"|\bimpossible à|\bno se puede|\bno lo sé|\bno sé\b|无法|不能确定|不确定|不知道|不能判断|难以确定",
+    re.IGNORECASE,
+)
+_REFUSED = re.compile(
+    rf"\b(?:i[’']?m |i am )?sorry\b|\bas an (?:ai|artificial|language)\b|\bi (?:must|have to) decline|\bi (?:will|would) not\b"
+    rf"|\b{_CANNOT} (?:help|assist|provide|comply|view|analy[sz]e|interpret|give|offer|process|access|diagnos|do\b|fulfil)"
+    r"|\bi (?:won[’']?t|refuse)\b|\bconsult (?:a|your|with)\b|\bnot (?:able|qualified|allowed) to\b"
+    r"|对不起|抱歉|作为(?:一个)?(?:AI|人工智能)|es tut mir leid|désolé|lo siento",
+    re.IGNORECASE,
+)
+_START = re.compile(r"[\s\"'“(\[]*(?:that )?(?:it |this |the [a-z]+ |i |we )?$", re.IGNORECASE)
+
+
+def silence(text: str) -> str | None:
+    """``abstained`` or ``refusal`` when a text says so anywhere, else None. Abstaining is asked for first."""
+    if _ABSTAINED.search(text):
+        return "abstained"
+    return "refusal" if _REFUSED.search(text) else None
+
+
+def abstains_at(text: str, at: int) -> bool:
+    """Whether the words from a place on say that there is no telling: behind ``the answer is``."""
+    found = _ABSTAINED.search(text, at, at + 80)
+    return found is not None and _START.fullmatch(text, at, found.start()) is not None
