@@ -132,6 +132,12 @@ class JournalError(SpatialQAError):
     default_code = "bad_journal"
 
 
+class ScoringError(SpatialQAError):
+    """Items, references and answers do not belong together, or a question has no score."""
+
+    default_code = "bad_scoring"
+
+
 class MissingExtraError(SpatialQAError):
     """An optional package is needed; the message names the pip command."""
 

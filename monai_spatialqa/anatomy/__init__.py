@@ -3,6 +3,7 @@
 from monai_spatialqa.anatomy.derived import DerivedStructure
 from monai_spatialqa.anatomy.label_map import LabelMap
 from monai_spatialqa.anatomy.loading import load_label_map, shipped_label_maps
+from monai_spatialqa.anatomy.organs import ORGANS, Organ, organs_of, tumours_of
 from monai_spatialqa.anatomy.pairs import PairSpec, partner_rows, resolve_pairs
 from monai_spatialqa.anatomy.structure import (
     TUMOUR_KINDS,
@@ -17,11 +18,13 @@ from monai_spatialqa.anatomy.structure import (
 )
 
 __all__ = [
+    "ORGANS",
     "TUMOUR_KINDS",
     "Coding",
     "Colour",
     "DerivedStructure",
     "LabelMap",
+    "Organ",
     "PairSpec",
     "Side",
     "StructureInfo",
@@ -29,8 +32,10 @@ __all__ = [
     "fallback_name",
     "load_label_map",
     "opposite_name",
+    "organs_of",
     "partner_rows",
     "resolve_pairs",
     "shipped_label_maps",
     "side_of_name",
+    "tumours_of",
 ]

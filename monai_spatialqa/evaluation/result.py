@@ -6,12 +6,13 @@ from pydantic import Field
 
 from monai_spatialqa.records.answer import ModelKind
 from monai_spatialqa.records.base import RecordPart
+from monai_spatialqa.statistics import Estimate
 
 DIMENSIONS = ("task", "subtask", "structure", "organ", "tumour", "volume", "source", "modality")
 """What results are broken down by."""
 
 FIGURES = (
-    "accuracy_all",  # choices: right over all items asked, failures included
+    "accuracy_all",  # choices: right over all items asked, failures and missing answers included
     "accuracy_answered",  # choices: right over items with a reply (unreadable ones count as wrong)
     "chance_adjusted",  # choices: (accuracy_all - chance) / (1 - chance)
     "mra",  # numbers: mean relative accuracy, exact, over all
@@ -36,6 +37,11 @@ class Figure(RecordPart):
     high: float | None = None
     count: int = Field(ge=0, description="denominator")
 
+    @classmethod
+    def of(cls, estimate: Estimate) -> Figure:
+        """A figure from its estimate."""
+        return cls(value=estimate.value, low=estimate.low, high=estimate.high, count=estimate.count)
+
 
 class Group(RecordPart):
     """Figures of the answers that share a value of a dimension."""
@@ -55,7 +61,7 @@ class Counts(RecordPart):
     unread: int = Field(description="a reply, but nothing was read, abstentions left out")
     reasons: dict[str, int] = Field(default_factory=dict, description="why nothing was read -> how often")
     failed: dict[str, int] = Field(default_factory=dict, description="outcome other than answered -> how often")
-    missing: list[str] = Field(default_factory=list, description="ids of items without an answer")
+    missing: list[str] = Field(default_factory=list, description="ids of items without an answer; they count as failed")
     unknown: list[str] = Field(default_factory=list, description="ids of answers to items that are not there")
 
 
@@ -72,7 +78,11 @@ class Spent(RecordPart):
 
 
 class RunResult(RecordPart):
-    """Everything a report says of one run of one model."""
+    """Everything a report says of one run of one model.
+
+    Figures are over items: repeats are averaged within an item. Answers to rotated options count for
+    ``circular_accuracy`` and ``rotation_consistency`` only.
+    """
 
     run: str = Field(description="name of the run in tables")
     model: str

@@ -1,0 +1,113 @@
+"""Which records belong together: ids that must be unique, items without an answer, answers without an item."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple, TypeVar
+
+from monai_spatialqa.errors import ScoringError
+from monai_spatialqa.records import Record
+from monai_spatialqa.records.answer import Answer
+from monai_spatialqa.records.item import LETTERS, Item, Reference
+
+RecordT = TypeVar("RecordT", bound=Record)
+
+
+class Unmatched(NamedTuple):
+    """Ids that have no partner, each once.
+
+    Attributes:
+        missing: of items without an answer to their options as they stand, sorted.
+        unknown: that answers name and no item has, sorted.
+    """
+
+    missing: list[str]
+    unknown: list[str]
+
+
+def unique(records: Iterable[RecordT], what: str) -> dict[str, RecordT]:
+    """Records by id.
+
+    Args:
+        records: of one kind.
+        what: the kind, for the message.
+
+    Raises:
+        ScoringError: two of them share an id.
+    """
+    found: dict[str, RecordT] = {}
+    for record in records:
+        if record.record_id in found:
+            raise ScoringError(
+                f"two {what} records have the same id",
+                code="duplicate_id",
+                case=record.record_id,
+                expected="every id once",
+                next_step="remove one of them; rows that were appended twice count twice otherwise",
+            )
+        found[record.record_id] = record
+    return found
+
+
+def unmatched(items: Iterable[Item], answers: Iterable[Answer]) -> Unmatched:
+    """Items without an answer, and answers to items that are not there."""
+    given = [(answer.item_id, answer.rotation) for answer in answers]
+    known = {item.item_id for item in items}
+    answered = {item_id for item_id, rotation in given if not rotation}
+    return Unmatched(sorted(known - answered), sorted({item_id for item_id, _ in given} - known))
+
+
+def keyed(items: Iterable[Item], references: Iterable[Reference]) -> dict[str, tuple[Item, Reference]]:
+    """Items with their references, by item id. References to other items are passed over.
+
+    Raises:
+        ScoringError: an id is double, or an item has no reference, or one that it cannot have: a letter or word that is
+            none of its options, no number, another unit, or a true value of 0, which no relative error has.
+    """
+    asked = unique(items, "item")
+    known = unique(references, "reference")
+    for item_id, item in asked.items():
+        if item_id not in known:
+            raise ScoringError(
+                "an item has no reference",
+                code="missing_reference",
+                case=item_id,
+                expected="a reference for every item",
+                next_step="give the references.jsonl that was made with the items",
+            )
+        _check(item, known[item_id])
+    return {item_id: (item, known[item_id]) for item_id, item in asked.items()}
+
+
+def _check(item: Item, reference: Reference) -> None:
+    if item.format == "numeric":
+        if reference.answer_value is None or reference.answer_unit not in (None, item.answer_unit):
+            raise ScoringError(
+                "the reference of a number has no value, or another unit than its item",
+                case=item.item_id,
+                found=f"{reference.answer_value} {reference.answer_unit}",
+                expected=f"a number in {item.answer_unit}",
+                next_step="make item and reference again",
+            )
+        if reference.answer_value == 0:
+            raise ScoringError(
+                "the true value is 0, and no answer has a relative error against it",
+                code="zero_truth",
+                case=item.item_id,
+                found="0",
+                expected="a number that is not 0",
+                next_step="leave the item out, or ask it as a choice",
+            )
+    elif reference.answer not in answers_of(item):
+        raise ScoringError(
+            "the reference names none of the options",
+            case=item.item_id,
+            found=reference.answer,
+            expected=", ".join(answers_of(item)),
+            next_step="make item and reference again",
+        )
+
+
+def answers_of(item: Item) -> list[str]:
+    """What a reference can name, in the order of the options: letters of a choice, yes and no; nothing for a number."""
+    return item.options if item.format == "yesno" else list(LETTERS[: len(item.options)])
