@@ -41,6 +41,7 @@ _ROOMS = {
     "readers",
     "records",
     "rendering",
+    "report",
     "sources",
     "transforms",
     "workflow",
