@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from monai_spatialqa.evaluation.result import Comparison, RunResult, Spent
 from monai_spatialqa.report.result_table import Cell, Row, Table
@@ -14,48 +13,46 @@ _SIGNIFICANT = 0.05
 _MOST_IDS = 20
 
 
-@dataclass(frozen=True)
-class Outcomes:
-    """What became of the items of a run.
-
-    Attributes:
-        run: its name.
-        counts: items, answers, read, abstained, unread, failed, missing, unknown ids; as text.
-        reasons: why replies could not be read or calls failed, the most frequent first: reason, count.
-        missing: ids of items without an answer, the first ones.
-        unknown: ids of answers to items that are not there, the first ones.
-    """
-
-    run: str
-    counts: tuple[str, ...]
-    reasons: tuple[tuple[str, str], ...]
-    missing: str
-    unknown: str
-
-
 OUTCOME_HEADS = ("Items", "Answers", "Read", "Abstained", "Not read", "Failed", "Missing", "Unknown ids")
 
 
-def outcomes(results: Sequence[RunResult]) -> list[Outcomes]:
-    """One entry a run."""
-    found = []
+def outcome_table(results: Sequence[RunResult]) -> Table:
+    """What became of the items of every run."""
+    rows = []
     for result in in_order(results):
         counts = result.counts
         numbers = (counts.items, counts.answers, counts.read, counts.abstained, counts.unread)
         numbers += (sum(counts.failed.values()), len(counts.missing), len(counts.unknown))
-        reasons = [(f"not read: {readable(name)}", count) for name, count in counts.reasons.items()]
-        reasons += [(f"failed: {readable(name)}", count) for name, count in counts.failed.items()]
-        reasons.sort(key=lambda pair: (-pair[1], pair[0]))
-        found.append(
-            Outcomes(
-                result.run,
-                tuple(map(grouped, numbers)),
-                tuple((name, grouped(count)) for name, count in reasons),
-                _listed(counts.missing),
-                _listed(counts.unknown),
-            )
-        )
-    return found
+        rows.append((result.run, tuple(Shown(grouped(number)) for number in numbers)))
+    return Table("Outcomes of every run", ("Run", *OUTCOME_HEADS), tuple(rows))
+
+
+def reason_table(results: Sequence[RunResult]) -> Table:
+    """Why replies could not be read and how calls failed, the most frequent first; runs side by side."""
+    ordered = in_order(results)
+    found = [
+        {f"not read: {readable(name)}": count for name, count in result.counts.reasons.items()}
+        | {f"failed: {readable(name)}": count for name, count in result.counts.failed.items()}
+        for result in ordered
+    ]
+    sums = {name: sum(each.get(name, 0) for each in found) for name in {name for each in found for name in each}}
+    kept = [place for place, each in enumerate(found) if each]
+    rows = [
+        (name, tuple(Shown(grouped(found[place].get(name, 0))) for place in kept))
+        for name in sorted(sums, key=lambda name: (-sums[name], name))
+    ]
+    return Table("Reasons of failures", ("Reason", *(ordered[place].run for place in kept)), tuple(rows))
+
+
+def ids_told(results: Sequence[RunResult]) -> list[str]:
+    """Sentences that name the items without an answer, and the answers to items that are not there."""
+    told = []
+    for result in in_order(results):
+        if result.counts.missing:
+            told.append(f"{result.run}: no answer to {_listed(result.counts.missing)}.")
+        if result.counts.unknown:
+            told.append(f"{result.run}: answers to items that are not there: {_listed(result.counts.unknown)}.")
+    return told
 
 
 def _listed(ids: Sequence[str]) -> str:
@@ -85,8 +82,12 @@ def _spent(spent: Spent) -> tuple[str, ...]:
         grouped(spent.completion_tokens),
         duration(spent.seconds),
         duration(spent.seconds / fresh) if spent.seconds is not None and fresh > 0 else NONE,
-        NONE if spent.cost is None else f"{plain(spent.cost)} {spent.currency or ''}".strip(),
+        NONE if spent.cost is None else f"{_money(spent.cost)} {spent.currency or ''}".strip(),
     )
+
+
+def _money(cost: float) -> str:
+    return f"{cost:.2f}" if cost >= 0.1 or not cost else plain(cost, 2)
 
 
 def comparison_rows(comparisons: Sequence[Comparison]) -> list[Row]:
@@ -110,4 +111,5 @@ def _compared(task: str, comparison: Comparison | None) -> Cell:
     words = figure_shown(comparison.difference)
     sign = "+" if comparison.difference.value > 0 and words.value != "0.0" else ""
     surely = comparison.p_holm is not None and comparison.p_holm < _SIGNIFICANT
-    return Cell(head, words._replace(value=sign + words.value), f"p {p_value(comparison.p_holm)}", surely)
+    told = "" if comparison.p_holm is None else f"p {p_value(comparison.p_holm)}"
+    return Cell(head, words._replace(value=sign + words.value), told, surely)

@@ -20,14 +20,14 @@ from monai_spatialqa.errors import SettingsError
 from monai_spatialqa.evaluation.result import Comparison, RunResult
 from monai_spatialqa.records.answer import Score
 from monai_spatialqa.records.files import write_text_atomic
-from monai_spatialqa.report.accounts import OUTCOME_HEADS, comparison_rows, outcomes, spent_table
+from monai_spatialqa.report.accounts import comparison_rows, ids_told, outcome_table, reason_table, spent_table
 from monai_spatialqa.report.card_view import card_view
 from monai_spatialqa.report.cards import Card
 from monai_spatialqa.report.plots import SMALLEST_COUNT, heat_maps, tumour_radars, volume_bars, volume_scatters
 from monai_spatialqa.report.result_table import HEADS, breakdown_tables, count_table, overall_table, result_blocks
 from monai_spatialqa.report.wording import TASKS, amount, grouped, in_order, is_baseline
 
-OPEN_FIGURES = 4
+OPEN_FIGURES = 6
 """Figures of a kind that stand open; further ones unfold."""
 
 
@@ -102,8 +102,9 @@ def render(
         "radars": tumour_radars(results, smallest_count),
         "volumes": volume_bars(results),
         "scatters": volume_scatters(results, scores),
-        "outcome_heads": OUTCOME_HEADS,
-        "outcomes": outcomes(results),
+        "outcomes": outcome_table(results),
+        "reasons": reason_table(results),
+        "ids": ids_told(results),
         "comparisons": comparison_rows(comparisons),
         "spent": spent_table(results),
         "cards": [card_view(card, number) for number, card in enumerate(cards, 1)],

@@ -28,7 +28,7 @@ class Cell:
     Attributes:
         head: name of its column, which stands in the cell on narrow screens.
         figure: value, interval and denominator as text.
-        read: validity in percent, as text; empty where it does not apply.
+        read: a line below: validity of a result, p of a comparison; empty where it does not apply.
         best: whether no other model is better.
     """
 
@@ -115,7 +115,7 @@ def _row(result: RunResult, best: dict[str, float]) -> Row:
 
 def _read(result: RunResult, task: str) -> str:
     validity = group_figure(result, "task", task, "validity")
-    return "" if validity is None or validity.value is None else f"{percent(validity.value, 0)} %"
+    return "" if validity is None or validity.value is None else f"read {percent(validity.value, 0)} %"
 
 
 def groups_of(result: RunResult, dimension: str) -> dict[str, Group]:

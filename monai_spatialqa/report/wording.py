@@ -127,10 +127,10 @@ def amount(count: int, one: str, many: str | None = None) -> str:
 
 
 def p_value(value: float | None) -> str:
-    """A p value: three digits, or that it is below 0.001."""
+    """A p value: two digits, three below 0.1, or that it is below 0.001."""
     if value is None or not math.isfinite(value):
         return NONE
-    return "< 0.001" if value < 0.001 else f"{value:.3f}"
+    return "< 0.001" if value < 0.001 else f"{value:.3f}" if value < 0.1 else f"{value:.2f}"
 
 
 def duration(seconds: float | None) -> str:

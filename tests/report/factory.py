@@ -120,15 +120,15 @@ def _reply(
     luck = dice.random()
     outcome, reading, text = "answered", Reading(reason="ambiguous"), "It could be A or B, I am not sure."
     score, parity, error, ratio = 0.0, None, None, None
-    truth = reference.answer_value
+    truth = reference.answer_value if item.format == "numeric" else None
     if luck < unread / 3:
         outcome, text, reading = "truncated", "Let me look at the slices one by one. " * 60, Reading(reason="truncated")
     elif luck < 2 * unread / 3:
         reading = Reading(reason="abstained", abstained=True)
         text = "This cannot be determined from the images."
     elif luck >= unread and truth is not None:
-        factor = 10 ** dice.gauss(0, 0.35 * (1.1 - skill)) * (1000 if dice.random() < 0.06 * (1 - skill) * 2 else 1)
-        value = float(f"{truth * factor:.3g}")
+        factor = 10 ** dice.gauss(0, 0.35 * (1 - skill)) * (1000 if dice.random() < 0.15 * (1 - skill) else 1)
+        value = truth if skill == 1 else float(f"{truth * factor:.3g}")
         error, ratio = abs(value - truth) / truth, math.log10(value / truth)
         score = parity = sum(error < 1 - (0.5 + 0.05 * step) for step in range(10)) / 10
         reading = Reading(value=value, written_unit="ml", rule="last_number_with_unit")
@@ -267,9 +267,9 @@ def _mean(values: Sequence[float]) -> Figure | None:
         return None
     mean = sum(values) / len(values)
     half = 1.96 * math.sqrt(sum((value - mean) ** 2 for value in values) / len(values) / len(values))
-    return Figure(value=mean, low=mean - half, high=mean + half, count=len(values))
+    return Figure(value=mean, low=max(0.0, mean - half), high=min(1.0, mean + half), count=len(values))
 
 
 def _together(figures: Sequence[Figure]) -> Figure:
     mean = sum(figure.value or 0.0 for figure in figures) / len(figures)
-    return Figure(value=mean, low=mean - 0.05, high=mean + 0.05, count=sum(figure.count for figure in figures))
+    return Figure(value=mean, low=mean - 0.04, high=min(1.0, mean + 0.04), count=sum(figure.count for figure in figures))

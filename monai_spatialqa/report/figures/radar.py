@@ -12,8 +12,8 @@ from monai_spatialqa.evaluation.result import Figure
 from monai_spatialqa.report.figures.svg import drawing, line, polygon, tag, text, with_title
 from monai_spatialqa.report.wording import percent
 
-_WIDTH, _HEIGHT, _RADIUS = 360.0, 300.0, 96.0
-_CENTRE = (180.0, 148.0)
+_WIDTH, _HEIGHT, _RADIUS = 380.0, 268.0, 100.0
+_CENTRE = (202.0, 134.0)
 _RINGS = (0.25, 0.5, 0.75, 1.0)
 _FEWEST_FOR_A_SHAPE = 3
 
@@ -51,7 +51,9 @@ def radar(title: str, spokes: Mapping[str, str], lines: Sequence[RadarLine], *, 
         x, y = _at(place, len(keys), 1.0)
         parts.append(line(*_CENTRE, x, y, "axis-line"))
         parts.append(_label(place, len(keys), spokes[key], any(_value(each, key) is not None for each in lines)))
-    parts += [text(_CENTRE[0] + 3, _CENTRE[1] - _RADIUS * ring - 3, percent(ring, 0), "tick") for ring in (0.5, 1.0)]
+    for ring in (0.5, 1.0):
+        x, y = _at(0.5, len(keys), ring)  # between two spokes, where no mark stands
+        parts.append(text(x, y + 4, percent(ring, 0), "tick", "middle"))
     for each in lines:
         parts += _shape(each, keys)
     for each in lines:
@@ -64,7 +66,7 @@ def _value(each: RadarLine, key: str) -> float | None:
     return None if figure is None or figure.value is None else min(1.0, max(0.0, figure.value))
 
 
-def _at(place: int, count: int, share: float) -> tuple[float, float]:
+def _at(place: float, count: int, share: float) -> tuple[float, float]:
     angle = 2 * math.pi * place / count - math.pi / 2
     return _CENTRE[0] + _RADIUS * share * math.cos(angle), _CENTRE[1] + _RADIUS * share * math.sin(angle)
 

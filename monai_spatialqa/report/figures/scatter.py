@@ -12,7 +12,7 @@ from monai_spatialqa.report.figures.svg import drawing, line, polygon, tag, text
 from monai_spatialqa.report.wording import plain
 
 _WIDTH, _HEIGHT = 360.0, 336.0
-_LEFT, _RIGHT, _TOP, _BOTTOM = 46.0, 10.0, 10.0, 42.0
+_LEFT, _RIGHT, _TOP, _BOTTOM = 62.0, 20.0, 8.0, 42.0
 _BANDS = ((0.5, "band wide"), (0.1, "band narrow"))
 _SLIP = 3.0
 _SLIP_WITHIN = math.log10(1.5)
@@ -127,9 +127,12 @@ class _Frame(NamedTuple):
             return []
         low, high = ends
         parts = [line(self.x(low), self.y(low + shift), self.x(high), self.y(high + shift), style)]
-        if words and high - low > 0.5:
-            x, y = (self.x(low) + 8, self.y(low + shift) - 12) if shift < 0 else (self.x(low) + 6, self.y(low + shift) - 14)
-            parts.append(text(max(_LEFT + 5, x), max(_TOP + 12, y), words, "slip-name"))
+        x, y = self.x(low), self.y(low + shift)
+        # On the side that the rising line leaves free: right of a start on the left edge, else left of it.
+        if words and x < _LEFT + 1:
+            parts.append(text(x + 12, y + 6, words, "slip-name"))
+        elif words:
+            parts.append(text(x - 2, y - 8, words, "slip-name", "end"))
         return parts
 
 
