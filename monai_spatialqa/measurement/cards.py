@@ -8,16 +8,13 @@ from pathlib import Path
 from urllib.parse import quote
 
 import numpy as np
-from numpy.typing import NDArray
 
 from monai_spatialqa.errors import LabelMapError, SpatialQAError
+from monai_spatialqa.measurement.card_voxels import OTHER, STRUCTURE, CardVoxels, box_edge, structure_ids
 from monai_spatialqa.measurement.case import CaseFiles
 from monai_spatialqa.measurement.options import MeasureOptions
 from monai_spatialqa.measurement.settings import MeasureSettings
 from monai_spatialqa.records import Measurement, Pair, Structure
-
-_STRUCTURE, _OTHER, _REST = 1, 2, 3
-"""What a card's label map holds: the structure, the other one of a pair, everything else."""
 
 _AXIS_WORDS = ("left to right", "posterior to anterior", "inferior to superior")
 
@@ -83,16 +80,9 @@ def _draw_case(
     settings: MeasureSettings, files: CaseFiles, record: Measurement, names: Sequence[str], folder: Path
 ) -> list[Path]:
     # Pictures need voxels: here, and only here, the volumes are loaded.
-    from monai_spatialqa.readers.scans import read_scan
     from monai_spatialqa.rendering import draw_case_card
 
-    label = read_scan(files.label, form=settings.form, label_map=settings.options().label_map, reference=files.image)
-    affine = label.geometry.affine
-    image = None
-    if files.image is not None:
-        scan = read_scan(files.image, form=settings.form)
-        fits = scan.geometry.shape == label.geometry.shape and np.allclose(scan.geometry.affine, affine, atol=1e-3)
-        image = scan.voxels if fits and scan.voxels.ndim == 3 else None
+    voxels = CardVoxels.read(files.label, files.image, form=settings.form, label_map=settings.options().label_map)
     drawn = []
     for name in names:
         structure = record.structures[name]
@@ -101,14 +91,14 @@ def _draw_case(
         segment, text = _segment(record, structure, pair)
         drawn.append(
             draw_case_card(
-                image,
-                _painted(label.voxels, _ids_of(record, name), [] if other is None else _ids_of(record, other)),
-                affine,
-                structure_label=_STRUCTURE,
+                voxels.image,
+                voxels.painted(structure_ids(record, name), [] if other is None else structure_ids(record, other)),
+                voxels.affine,
+                structure_label=STRUCTURE,
                 title=f"{record.case_id}: {name} ({', '.join(structure.status)})",
                 path=folder / f"{quote(record.case_id, safe='')}_{quote(name, safe='')}.png",
                 structure_name=name,
-                other_label=None if other is None else _OTHER,
+                other_label=None if other is None else OTHER,
                 other_name=other,
                 segment_ras_mm=segment,
                 segment_text=text,
@@ -116,23 +106,6 @@ def _draw_case(
             )
         )
     return drawn
-
-
-def _ids_of(record: Measurement, name: str) -> list[int]:
-    """Ids of a structure's voxels: its own, or those of the structures it unites."""
-    structure = record.structures[name]
-    ids = [record.structures[member].label for member in structure.union_of or ()] or [structure.label]
-    return [label for label in ids if label is not None]
-
-
-def _painted(voxels: NDArray, structure: Sequence[int], other: Sequence[int]) -> NDArray[np.uint8]:
-    """The two structures of a card, on top of everything else, whatever layer each lies in."""
-    labels = np.rint(voxels).astype(np.int64) if voxels.dtype.kind == "f" else voxels
-    layers = labels[..., None] if labels.ndim == 3 else labels
-    painted = np.where((layers != 0).any(axis=3), np.uint8(_REST), np.uint8(0))
-    for ids, value in ((other, _OTHER), (structure, _STRUCTURE)):
-        painted[np.isin(layers, ids).any(axis=3)] = value
-    return painted
 
 
 def _pair_of(record: Measurement, name: str) -> Pair | None:
@@ -151,11 +124,10 @@ def _segment(
         words = [word for word in pair.status if word in ("touching", "overlapping")]
         near = f", {' and '.join(words)}" if words else ""
         return pair.points_ras_mm, f"{volume}; {pair.a} to {pair.b} ({between}) {pair.distance_mm:.1f} mm{near}"
-    box, geometry = structure.box, record.geometry
-    if box is None or box.center_ras_mm is None or geometry is None or geometry.affine_ras_mm is None:
+    if structure.box is None:
         return None, volume
-    axis = int(np.argmax(box.extent_mm))
-    along = np.eye(3)[axis] if geometry.sheared else np.array([row[axis] for row in geometry.affine_ras_mm])
-    half = along / np.linalg.norm(along) * box.extent_mm[axis] / 2
-    ends = [(np.array(box.center_ras_mm) + sign * half).tolist() for sign in (-1, 1)]
-    return ends, f"{volume}; extent {_AXIS_WORDS[axis]} {box.extent_mm[axis]:.1f} mm"
+    axis = int(np.argmax(structure.box.extent_mm))
+    ends = box_edge(record, structure, axis)
+    if ends is None:
+        return None, volume
+    return ends, f"{volume}; extent {_AXIS_WORDS[axis]} {structure.box.extent_mm[axis]:.1f} mm"

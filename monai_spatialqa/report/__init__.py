@@ -1,0 +1,7 @@
+"""The report: one self-contained HTML file of evaluation runs, with its figures and cases. Reads records only."""
+
+from monai_spatialqa.report.cards import Card, CardPicture, CardReply, select_cards
+from monai_spatialqa.report.html import write_html
+from monai_spatialqa.report.pictures import make_card_picture
+
+__all__ = ["Card", "CardPicture", "CardReply", "make_card_picture", "select_cards", "write_html"]

@@ -1,0 +1,181 @@
+"""How a report writes numbers, names and the order of things. Knows nothing of HTML."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from monai_spatialqa.evaluation.result import Figure, RunResult
+
+TASKS = {
+    "DIR": "Direction",
+    "DIST": "Distance",
+    "EXT": "Extent",
+    "VOL": "Volume",
+    "COMP": "Comparison",
+    "VOLEST": "Volume estimate",
+}
+"""Task codes in the order of the columns, and what they are called."""
+
+KINDS = {
+    "2d_general": "2D general",
+    "2d_medical": "2D medical",
+    "3d_native": "Native 3D",
+    "text_only": "Text only",
+    "unstated": "Other",
+}
+"""Groups of the result table, in their order. Baselines stand apart."""
+
+BASELINES = ("random", "always_a", "always-a", "frequency", "blind", "oracle")
+"""Names of baseline rows in their order; any other stands behind."""
+
+ORGANS = ("pancreas", "liver", "lung", "kidney", "stomach", "spleen", "vessel", "heart", "brain", "prostate")
+"""The ten organs of the heat map, in the order of the paper (arXiv 2603.13800)."""
+
+TUMOUR_NAMES: dict[str, str] = {
+    "kidney": "kidney",
+    "pancreas": "pancreas",
+    "liver": "liver",
+    "prostate": "prostate",
+    "hepatic_vessel": "hepatic vessel",
+    "brats_whole": "brain: whole",
+    "brats_enhancing": "brain: enhancing",
+    "brats_oedema": "brain: oedema",
+}
+"""What the eight tumour kinds are called at the spokes of the radar."""
+
+NONE = "\N{EN DASH}"
+"""What stands where a figure does not apply."""
+
+FIGURE_NAMES = {
+    "accuracy_all": "Accuracy over all asked",
+    "accuracy_answered": "Accuracy over those with a reply",
+    "chance_adjusted": "Accuracy, adjusted for chance",
+    "mra": "MRA (exact)",
+    "mra_parity": "MRA (parity with public harnesses)",
+    "validity": "Read: a letter or a number",
+    "abstention": "Said that it cannot be determined",
+    "median_relative_error": "Median relative error",
+    "median_log10_ratio": "Median log10(answer / truth)",
+    "within_5": "Within 5 % of the truth",
+    "within_10": "Within 10 %",
+    "within_20": "Within 20 %",
+    "within_50": "Within 50 %",
+}
+"""What the figures of a group are called."""
+
+_NOT_SHARES = {"median_log10_ratio"}
+
+
+class Shown(NamedTuple):
+    """A figure as text: value, interval and denominator; the last two may be empty."""
+
+    value: str
+    interval: str = ""
+    count: str = ""
+
+
+def percent(value: float | None, digits: int = 1) -> str:
+    """A share as a percentage without its sign: ``0.5234`` is "52.3"; a dash for None and NaN."""
+    if value is None or not math.isfinite(value):
+        return NONE
+    return signless_zero(f"{100 * value:.{digits}f}")
+
+
+def signless_zero(text: str) -> str:
+    """The text with a true minus sign, and without one in front of a zero."""
+    if not text.startswith("-"):
+        return text
+    return text[1:] if float(text) == 0 else f"\N{MINUS SIGN}{text[1:]}"
+
+
+def plain(value: float | None, digits: int = 3) -> str:
+    """A number with few significant digits; a dash for None and NaN."""
+    if value is None or not math.isfinite(value):
+        return NONE
+    if value == 0:
+        return "0"
+    if abs(value) >= 1e6 or abs(value) < 1e-3:
+        return signless_zero(f"{value:.{digits - 1}e}")
+    return signless_zero(f"{value:,.{max(0, digits - 1 - math.floor(math.log10(abs(value))))}f}").replace(",", "\u202f")
+
+
+def shown(figure: Figure | None, name: str = "") -> Shown:
+    """A figure as text: shares in percent, other figures (``name``) as they are."""
+    if figure is None or figure.value is None:
+        return Shown(NONE, "", "" if figure is None else grouped(figure.count))
+    share = name not in _NOT_SHARES
+
+    def write(value: float) -> str:
+        return percent(value) if share else signless_zero(f"{value:.2f}")
+
+    interval = ""
+    if figure.low is not None and figure.high is not None:
+        interval = f"{write(figure.low)} to {write(figure.high)}"
+    return Shown(write(figure.value), interval, grouped(figure.count))
+
+
+def grouped(count: int | None) -> str:
+    """A whole number in groups of three, parted by thin spaces; a dash for None."""
+    return NONE if count is None else f"{count:,}".replace(",", "\u202f")
+
+
+def amount(count: int, one: str, many: str | None = None) -> str:
+    """A number with its noun: "1 item", "12 items"."""
+    return f"{grouped(count)} {one if count == 1 else many or one + 's'}"
+
+
+def p_value(value: float | None) -> str:
+    """A p value: two digits, three below 0.1, or that it is below 0.001."""
+    if value is None or not math.isfinite(value):
+        return NONE
+    return "< 0.001" if value < 0.001 else f"{value:.3f}" if value < 0.1 else f"{value:.2f}"
+
+
+def duration(seconds: float | None) -> str:
+    """Seconds as people say them: "4.2 s", "3 min 20 s", "2 h 5 min"."""
+    if seconds is None or not math.isfinite(seconds):
+        return NONE
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    return f"{minutes // 60} h {minutes % 60} min"
+
+
+def readable(name: str) -> str:
+    """A code as words: ``no_answer_found`` is "no answer found"."""
+    return name.replace("_", " ").strip()
+
+
+def size(result: RunResult) -> str:
+    """Size of a model: "8B"; empty where it is not stated."""
+    return "" if result.size_billion is None else f"{result.size_billion:g}B"
+
+
+def is_baseline(result: RunResult) -> bool:
+    """Whether a run stands among the baselines: made without a model, or with one that saw no image."""
+    return result.kind == "baseline" or result.blind
+
+
+def in_order(results: Iterable[RunResult]) -> list[RunResult]:
+    """Runs in the order of the table: by kind, family, size, name; the baselines last, in their own order."""
+    kinds = list(KINDS)
+
+    def key(result: RunResult) -> tuple[int, int, str, float, str]:
+        if is_baseline(result):
+            name = "blind" if result.blind else result.run.lower()
+            place = BASELINES.index(name) if name in BASELINES else len(BASELINES)
+            return (len(kinds), place, "", 0.0, result.run)
+        size_key = math.inf if result.size_billion is None else result.size_billion
+        return (kinds.index(result.kind), 0, (result.family or result.model).lower(), size_key, result.run)
+
+    return sorted(results, key=key)
+
+
+def subjects(results: Sequence[RunResult]) -> list[RunResult]:
+    """The runs that figures are drawn for: the models that saw the scan; without any, whatever there is."""
+    ordered = in_order(results)
+    return [result for result in ordered if not is_baseline(result)] or ordered
