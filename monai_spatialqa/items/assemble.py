@@ -44,6 +44,12 @@ def random_of(seed: int, *names: str) -> Random:
     return Random(int.from_bytes(hashlib.sha256(told.encode()).digest()[:8], "big"))
 
 
+def assemble_turned(draft: Draft, context: ItemContext, rules: Rules) -> list[tuple[Item, Reference]]:
+    """What a draft may be turned into: the same question with other answers."""
+    made = (assemble(each, context, rules, Refusals()) for each in draft.turned)
+    return [pair for pair in made if pair is not None]
+
+
 def assemble(draft: Draft, context: ItemContext, rules: Rules, refusals: Refusals) -> tuple[Item, Reference] | None:
     """Word a draft and give it options; None, with the reason counted, where that cannot be done."""
     number = item_id(context.case.case_id, draft)

@@ -7,18 +7,31 @@ from itertools import combinations, permutations
 from random import Random
 
 from monai_spatialqa.anatomy.structure import opposite_name, side_of_name
-from monai_spatialqa.items.draft import Choice, Draft, Rules, subtask
+from monai_spatialqa.items.draft import Choice, Draft, Rules, either_way, subtask
 from monai_spatialqa.items.names import whole_organs
-from monai_spatialqa.items.options import WIDEST, interval_choices, value_choices
+from monai_spatialqa.items.options import every_interval_choice, in_intervals, value_choices
 from monai_spatialqa.items.quantity import Quantity, relative_gap
-from monai_spatialqa.items.ranking import extreme_margin, order_margin, ranked, robust_margin, smallest_gap
+from monai_spatialqa.items.ranking import (
+    PLAIN,
+    extreme_margin,
+    is_plain,
+    order_margin,
+    ranked,
+    robust_margin,
+    smallest_gap,
+    with_rivals,
+)
 from monai_spatialqa.items.tools import evidence, volume_ratio
 from monai_spatialqa.items.view import CaseView
-from monai_spatialqa.items.wording import listed, readable_name, shown_value
+from monai_spatialqa.items.wording import listed, readable_name, shown
 from monai_spatialqa.records.item import Evidence
 
 LARGEST_RATIO = 20.0
 """Ratios above it are not asked for: nobody sees how many times a bladder is a rib."""
+
+ALIKE = 3.0
+"""Times that a volume may be the one it is compared with. Normal organs vary by some ten percent from person to person:
+beyond this, who is larger is known without the scan."""
 
 
 def _structures(view: CaseView, random: Random) -> list[str]:
@@ -32,8 +45,7 @@ def _evidence(view: CaseView, rules: Rules, *names: str) -> tuple[Evidence, ...]
 
 
 def _told(found: Quantity, rules: Rules) -> str:
-    stated = found.to(rules.volume_unit)
-    return shown_value(stated.value, stated.unit)
+    return shown(found.to(rules.volume_unit))
 
 
 def _larger(view: CaseView, rules: Rules, random: Random, name: str, first: str, second: str) -> Draft | None:
@@ -43,20 +55,26 @@ def _larger(view: CaseView, rules: Rules, random: Random, name: str, first: str,
     if smallest_gap(order) < rules.comparison_gap:
         view.refuse("two figures are too near to compare", *sorted((first, second)))
         return None
-    true = random.random() < 0.5
-    asked, other = (larger, smaller) if true else (smaller, larger)
+    if is_plain(order, ALIKE):
+        view.refuse(PLAIN, *sorted((first, second)))
+        return None
     why = f"the {readable_name(larger)} has {_told(large, rules)}, the {readable_name(smaller)} {_told(small, rules)}"
-    return Draft(
-        task="COMP",
-        subtask=name,
-        structures=(asked, other),
-        words={"a": readable_name(asked), "b": readable_name(other)},
-        key=Choice("yes" if true else "no"),
-        wrong=(Choice("no" if true else "yes", why),),
-        evidence=_evidence(view, rules, asked, other),
-        format="yesno",
-        margin=robust_margin(large, small),
-    )
+
+    def asking(true: bool) -> Draft:
+        asked, other = (larger, smaller) if true else (smaller, larger)
+        return Draft(
+            task="COMP",
+            subtask=name,
+            structures=(asked, other),
+            words={"a": readable_name(asked), "b": readable_name(other)},
+            key=Choice("yes" if true else "no"),
+            wrong=(Choice("no" if true else "yes", why),),
+            evidence=_evidence(view, rules, asked, other),
+            format="yesno",
+            margin=robust_margin(large, small),
+        )
+
+    return either_way(asking, random)
 
 
 @subtask("COMP", "larger_than")
@@ -88,21 +106,25 @@ def _extreme(view: CaseView, rules: Rules, random: Random, name: str, *, largest
     if len(names) < rules.options:
         return
     for first in names:
-        chosen = [first, *random.sample([other for other in names if other != first], rules.options - 1)]
+        chosen = with_rivals(first, names, lambda each: view.volume(each).value, ALIKE, rules.options, random)
         order = ranked([(view.volume(each), each) for each in chosen], largest_first=largest)
         (best, key), (second, _) = order[:2]
         if relative_gap(best.value, second.value) < rules.comparison_gap:
             view.refuse("two figures are too near to compare", *sorted(chosen))
             continue
+        if is_plain(order, ALIKE):
+            view.refuse(PLAIN, *sorted(chosen))
+            continue
+        told = f"the {readable_name(key)} has {_told(best, rules)}"
         yield Draft(
             task="COMP",
             subtask=name,
-            structures=tuple(each for _, each in order),
+            structures=tuple(sorted(chosen)),
+            asked=key,
             words={},
             key=Choice(readable_name(key)),
             wrong=tuple(
-                Choice(readable_name(other), f"it has {_told(found, rules)}; the right one has {_told(best, rules)}")
-                for found, other in order[1:]
+                Choice(readable_name(other), f"it has {_told(found, rules)}; {told}") for found, other in order[1:]
             ),
             evidence=_evidence(view, rules, *(each for _, each in order)),
             margin=extreme_margin(order),
@@ -128,10 +150,13 @@ def volume_order(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft
     if len(names) < 3:
         return
     for first in names:
-        chosen = [first, *random.sample([other for other in names if other != first], 2)]
+        chosen = with_rivals(first, names, lambda each: view.volume(each).value, ALIKE, 3, random)
         order = ranked([(view.volume(each), each) for each in chosen], largest_first=True)
         if smallest_gap(order) < rules.comparison_gap:
             view.refuse("two figures are too near to compare", *sorted(chosen))
+            continue
+        if is_plain(order, ALIKE, places=2):
+            view.refuse(PLAIN, *sorted(chosen))
             continue
         right = [each for _, each in order]
         orders = [each for each in permutations(right) if list(each) != right]
@@ -140,7 +165,8 @@ def volume_order(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft
         yield Draft(
             task="COMP",
             subtask="volume_order",
-            structures=tuple(right),
+            structures=tuple(sorted(chosen)),
+            asked=first,
             words={"list": listed(sorted(chosen))},
             key=Choice(", ".join(map(readable_name, right))),
             wrong=tuple(Choice(", ".join(map(readable_name, each)), f"the volumes are {why}") for each in orders),
@@ -170,10 +196,10 @@ def ratio_value(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]
         names = [name for name in whole_organs(view, "size") if name not in (first, second)]
         plausible = [
             (1 / key.value, "the ratio the other way round"),
-            (key.value ** (1 / 3), "ratio of the diameters of spheres of these volumes"),
+            (key.value ** (1 / 3), "the ratio of the diameters of spheres of these volumes"),
         ]
         plausible += [
-            (volume_ratio(view, first, other).value, f"ratio to the volume of the {readable_name(other)}")
+            (volume_ratio(view, first, other).value, f"the ratio to the volume of the {readable_name(other)}")
             for other in random.sample(names, min(len(names), 6))
         ]
         random.shuffle(plausible)
@@ -196,18 +222,17 @@ def ratio_value(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]
 def ratio_interval(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]:
     """Which of several intervals the ratio of two volumes lies in."""
     for first, second, key, found in _ratios(view, rules, random):
-        choices = interval_choices(key, rules, random, widest=WIDEST)
-        if choices is None:
+        choices = every_interval_choice(key, rules, random)
+        if not choices:
             view.refuse("no intervals of use hold it for certain", first, second)
             continue
-        yield Draft(
+        draft = Draft(
             task="COMP",
             subtask="ratio_interval",
             structures=(first, second),
             words={"a": readable_name(first), "b": readable_name(second)},
-            key=choices[0],
-            wrong=choices[1],
+            key=choices[0][0],
+            wrong=(),
             evidence=(found,),
-            margin=choices[2],
-            ordered=True,
         )
+        yield in_intervals(draft, choices)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 
 from monai_spatialqa.items.view import CaseView
@@ -44,6 +44,9 @@ class Draft:
         answer_unit: unit of a numeric answer.
         margin: see :class:`~monai_spatialqa.records.item.Reference`.
         ordered: options stand by their ``place``, unshuffled (intervals).
+        asked: structure that quotas count the item for, where it is not the first one.
+        turned: the same question with its answer elsewhere: no instead of yes, the key in another interval. A run
+            takes the one that balances its answers.
     """
 
     task: TaskCode
@@ -57,6 +60,19 @@ class Draft:
     answer_unit: str | None = None
     margin: float | None = None
     ordered: bool = False
+    asked: str | None = None
+    turned: tuple[Draft, ...] = ()
+
+
+def either_way(make: Callable[[bool], Draft], random: Random) -> Draft:
+    """A yes-no question whose answer is left to chance, and the one with the other answer as what it turns into.
+
+    Args:
+        make: gives the question whose answer is yes, or no.
+        random: of the subtask.
+    """
+    true = random.random() < 0.5
+    return replace(make(true), turned=(make(not true),))
 
 
 @dataclass(frozen=True)
@@ -69,7 +85,6 @@ class Rules:
         comparison_gap: least relative gap between two figures that are compared.
         robust: the key must be the same anywhere within half a voxel.
         volume_unit, length_unit: units that items are stated in.
-        drafts_per_subtask: most drafts of a subtask and case.
     """
 
     options: int = 4
@@ -78,7 +93,6 @@ class Rules:
     robust: bool = True
     volume_unit: str = "ml"
     length_unit: str = "mm"
-    drafts_per_subtask: int = 6
 
 
 Maker = Callable[[CaseView, Rules, Random], Iterator[Draft]]

@@ -16,7 +16,7 @@ from monai_spatialqa.items.names import whole_organs
 from monai_spatialqa.items.quantity import RATIO_UNIT
 from monai_spatialqa.items.tools import evidence, run_tool
 from monai_spatialqa.items.view import CaseView
-from monai_spatialqa.items.wording import listed, readable_name, shown_value
+from monai_spatialqa.items.wording import readable_name, shown, together
 from monai_spatialqa.records.item import Argument
 
 
@@ -41,7 +41,7 @@ def _draft(
         subtask=subtask,
         structures=about,
         words=words | {"unit": unit},
-        key=Choice(shown_value(found.value, unit), value=found.value, unit=unit),
+        key=Choice(shown(found), value=found.value, unit=unit),
         wrong=(),
         evidence=(evidence(view, tool, unit, **arguments),),
         format="numeric",
@@ -64,7 +64,8 @@ def ratio_estimate(view: CaseView, rules: Rules, random: Random) -> Iterator[Dra
     random.shuffle(pairs)
     for larger, smaller in pairs:
         ratio = view.volume(larger).value / view.volume(smaller).value
-        if 1 <= ratio <= LARGEST_RATIO:
+        # Of two that are nearly equal, anybody would answer 1 unseen.
+        if ratio <= LARGEST_RATIO and ratio >= 1 / (1 - rules.comparison_gap):
             words = {"a": readable_name(larger), "b": readable_name(smaller)}
             names = (larger, smaller)
             yield _draft(view, "ratio_estimate", names, words, RATIO_UNIT, "volume_ratio", first=larger, second=smaller)
@@ -82,7 +83,7 @@ def total_estimate(view: CaseView, rules: Rules, random: Random) -> Iterator[Dra
         if _share_voxels(view, chosen):
             view.refuse("they share voxels", *chosen)
             continue
-        words = {"list": listed(chosen)}
+        words = {"whole": together(chosen)}
         yield _draft(view, "total_estimate", tuple(chosen), words, rules.volume_unit, "total_volume", structures=chosen)
 
 

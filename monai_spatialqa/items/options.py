@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from decimal import ROUND_HALF_EVEN, Decimal
 from itertools import pairwise
 from random import Random
@@ -11,7 +12,7 @@ from random import Random
 from monai_spatialqa.items.draft import Choice, Draft, Rules
 from monai_spatialqa.items.quantity import Quantity, relative_gap
 from monai_spatialqa.items.ranking import robust_margin
-from monai_spatialqa.items.wording import shown_value
+from monai_spatialqa.items.wording import shown, shown_value
 from monai_spatialqa.records.item import LETTERS, Distractor
 
 _FACTORS = (0.5, 0.6, 0.7, 1.4, 1.6, 2.0, 0.35, 0.8, 1.25, 2.5)
@@ -23,7 +24,7 @@ FARTHEST = 4.0
 _ROUNDING = 0.05
 """The nearest round number is no farther away than this share of a value."""
 
-WIDEST = 4.0
+WIDEST = 3.0
 """How many times the lower end of an interval its upper end may have to be; wider ones tell nothing of an organ."""
 
 
@@ -69,7 +70,7 @@ def _folded(text: str) -> str:
 
 
 def value_choices(
-    key: Quantity, plausible: Iterable[tuple[float, str]], rules: Rules, random: Random
+    key: Quantity, plausible: Iterable[tuple[float, str]], rules: Rules, random: Random, *, multiple: float = 0.0
 ) -> tuple[Choice, tuple[Choice, ...]] | None:
     """The key and wrong answers for a question that asks for a value; None when the key's range is too wide.
 
@@ -81,16 +82,19 @@ def value_choices(
         plausible: other values in the same unit, and why each is wrong.
         rules: gaps.
         random: of the item.
+        multiple: what the key can only be a multiple of, in its unit: an extent is a whole number of voxels. Options
+            are multiples of it, too, or the key would be told by being one.
     """
     if rules.robust and key.value and key.half_width() / abs(key.value) > rules.value_gap:
         return None
-    right = Choice(shown_value(key.value, key.unit), value=key.value, unit=key.unit)
+    right = Choice(shown(key), value=key.value, unit=key.unit)
     factors = list(_FACTORS)
     random.shuffle(factors)
-    offsets = [(key.value * factor, f"{_percent(factor)} of the measured value") for factor in factors]
+    offsets = [(key.value * factor, "about {share} of the measured value") for factor in factors]
+    told = [(round(value / multiple) * multiple if multiple else value, why) for value, why in [*plausible, *offsets]]
     wrong = [
-        Choice(shown_value(value, key.unit), why, value, key.unit)
-        for value, why in [*plausible, *offsets]
+        Choice(shown(replace(key, value=value)), why.replace("{share}", _percent(value / key.value)), value, key.unit)
+        for value, why in told
         if key.value / FARTHEST <= value <= key.value * FARTHEST and not key.low <= value <= key.high
     ]
     return right, tuple(_around(right, wrong, rules, random))
@@ -112,49 +116,83 @@ def _around(right: Choice, wrong: Sequence[Choice], rules: Rules, random: Random
 
 
 def _percent(factor: float) -> str:
-    return f"{factor:.0%}".replace("%", " %")
+    return f"{factor:.0%}"
+
+
+Intervals = tuple[Choice, tuple[Choice, ...], float]
+"""Intervals to choose from: the key's, the others, and the margin."""
 
 
 def interval_choices(
-    key: Quantity,
-    rules: Rules,
-    random: Random,
-    place: int | None = None,
-    *,
-    below: float = math.inf,
-    widest: float = math.inf,
-) -> tuple[Choice, tuple[Choice, ...], float] | None:
+    key: Quantity, rules: Rules, random: Random, place: int | None = None, *, widest: float = math.inf
+) -> Intervals | None:
     """Exhaustive intervals that do not overlap; the key's holds its whole half-voxel range. None where none can.
 
     The cuts are round numbers whose ratio is about the same throughout: the key's interval does not stand out by its
-    width. It is as wide as the range of the key and the value gap on either side ask for, or up to half as wide again.
-    A value on a cut belongs to the interval that begins there.
+    width. It is as wide as the range of the key and the value gap on either side ask for, or a little wider. A value on
+    a cut belongs to the interval that begins there.
 
     Args:
         key: in the unit that is shown.
         rules: number of options, gaps.
         random: decides which of the intervals is the key's, and how wide they are.
         place: which one it is (0 is the lowest); default: chosen.
-        below: what the value cannot reach, and no cut does: 100 for a share in percent.
         widest: upper end over lower end that an interval may need to hold the key's range, at most.
 
     Returns:
         The key, the wrong intervals, and the margin: the smallest distance to a cut over what half a voxel moves the
         key by in its direction.
     """
-    count = rules.options
-    position = random.randrange(count) if place is None else place
-    cuts = _cuts(key, count, position, rules, random, widest)
-    if cuts is None or cuts[-1] >= below:
-        return None
-    shown = [shown_value(cut, key.unit, round_places(cut)) for cut in cuts]
+    position = random.randrange(rules.options) if place is None else place
+    cuts = _cuts(key, rules.options, position, rules, random, widest)
+    return None if cuts is None else _between(cuts, position, key)
+
+
+def every_interval_choice(key: Quantity, rules: Rules, random: Random) -> list[Intervals]:
+    """Intervals with the key at every place that it can have, in random order; none where none are of use."""
+    places = random.sample(range(rules.options), rules.options)
+    found = (interval_choices(key, rules, random, place, widest=WIDEST) for place in places)
+    return [each for each in found if each is not None]
+
+
+def ladder_choices(key: Quantity, ladder: Sequence[float], rules: Rules, random: Random) -> list[Intervals]:
+    """Intervals whose cuts are neighbours on a ladder of customary figures, with the key at every place it can have.
+
+    Rungs that the half-voxel range of the key, and the value gap on either side of it, do not keep clear of are left
+    out.
+
+    Args:
+        key: in the unit of the ladder.
+        ladder: ascending.
+        rules: number of options, gaps.
+        random: the order of what is found.
+    """
+    low, high = (key.low, key.high) if rules.robust else (key.value, key.value)
+    rungs = [rung for rung in ladder if rung < low / (1 + rules.value_gap) or rung > high * (1 + rules.value_gap)]
+    found = []
+    for start in range(len(rungs) - rules.options + 2):
+        cuts = rungs[start : start + rules.options - 1]
+        found.append(_between(cuts, sum(cut < key.value for cut in cuts), key))
+    random.shuffle(found)
+    return found
+
+
+def in_intervals(draft: Draft, found: Sequence[Intervals]) -> Draft:
+    """A question for an interval, with the first of some sets of intervals; with the others as what it turns into."""
+    made = [replace(draft, key=right, wrong=wrong, margin=margin, ordered=True) for right, wrong, margin in found]
+    return replace(made[0], turned=tuple(made[1:]))
+
+
+def _between(cuts: Sequence[float], position: int, key: Quantity) -> Intervals:
+    """The intervals that ascending cuts make, the key in the one at a position."""
+    shown_cuts = [shown_value(cut, key.unit, round_places(cut)) for cut in cuts]
     texts = [
-        f"less than {shown[0]}",
-        *(f"{low} or more, but less than {high}" for low, high in pairwise(shown)),
-        f"{shown[-1]} or more",
+        f"less than {shown_cuts[0]}",
+        *(f"{low} or more, but less than {high}" for low, high in pairwise(shown_cuts)),
+        f"{shown_cuts[-1]} or more",
     ]
     right = Choice(texts[position], value=key.value, unit=key.unit, place=position)
-    why = f"the measured value is {shown_value(key.value, key.unit)}"
+    why = f"the measured value is {shown(key)}"
     wrong = tuple(Choice(text, why, place=at) for at, text in enumerate(texts) if at != position)
     margin = min(robust_margin(key, Quantity(cut, cut, cut, key.unit)) for cut in cuts)
     return right, wrong, margin
@@ -171,7 +209,7 @@ def _cuts(key: Quantity, count: int, position: int, rules: Rules, random: Random
     # Cuts are rounded to the nearest round number, so that none of the intervals is systematically wider than another,
     # and the range of the key keeps clear of its cuts by what that can move them by.
     lowest, highest = lowest / (1 + _ROUNDING), highest * (1 + _ROUNDING)
-    ratio = highest / lowest * random.uniform(1.0, 1.4)
+    ratio = highest / lowest * random.uniform(1.0, 1.2)
     start = math.exp(random.uniform(math.log(highest / ratio), math.log(lowest)))
     raw = [start * ratio ** (at + 1 - position) for at in range(count - 1)]
     cuts = [round_number(cut) for cut in raw]

@@ -26,12 +26,15 @@ class Quantity:
         value: in ``unit``.
         low, high: range within half a voxel, ``low <= value <= high``.
         unit: mm, cm, mm2, cm2, ml, cm3, mm3, l; ``%`` for shares; ``times`` for ratios; empty for counts.
+        step: edge of the voxels that a length was measured on, in ``unit``: digits below it mean nothing and are not
+            shown. None for what is shown with three figures.
     """
 
     value: float
     low: float
     high: float
     unit: str = ""
+    step: float | None = None
 
     def to(self, unit: str) -> Quantity:
         """The same in another unit of the same dimension.
@@ -49,7 +52,8 @@ class Quantity:
                 expected=", ".join(name for name, kind in DIMENSION.items() if kind == DIMENSION.get(self.unit)),
             )
         factor = PER_BASE_UNIT[unit] / PER_BASE_UNIT[self.unit]
-        return Quantity(self.value * factor, self.low * factor, self.high * factor, unit)
+        step = None if self.step is None else self.step * factor
+        return Quantity(self.value * factor, self.low * factor, self.high * factor, unit, step)
 
     def surely_above(self, other: Quantity) -> bool:
         """Whether this is the larger one anywhere within half a voxel of both; same unit."""
@@ -59,7 +63,7 @@ class Quantity:
         """The same without its sign."""
         ends = abs(self.low), abs(self.high)
         low = 0.0 if self.low <= 0 <= self.high else min(ends)
-        return Quantity(abs(self.value), low, max(ends), self.unit)
+        return Quantity(abs(self.value), low, max(ends), self.unit, self.step)
 
     def half_width(self) -> float:
         """Half of what half a voxel moves the value by."""

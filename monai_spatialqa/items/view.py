@@ -12,6 +12,7 @@ import numpy as np
 from monai_spatialqa.anatomy import LabelMap
 from monai_spatialqa.errors import SettingsError
 from monai_spatialqa.items.quantity import Quantity
+from monai_spatialqa.items.wording import pair_under_one_label
 from monai_spatialqa.records import Measurement, Pair, Structure
 
 Purpose = Literal["size", "place", "side", "count"]
@@ -40,7 +41,8 @@ class CaseView:
         label_map: the label map that its names come from, for tumours and sides; None where it is not known.
 
     Attributes:
-        refusals: reason -> structure and purpose that were refused for it, each once.
+        left_out: reason -> structures that some question cannot be about for it.
+        not_made: reason -> the structures of every question that was not made for it.
     """
 
     def __init__(self, measurement: Measurement, label_map: LabelMap | None = None) -> None:
@@ -49,7 +51,8 @@ class CaseView:
         self.measurement = measurement
         self.geometry = measurement.geometry
         self.label_map = label_map
-        self.refusals: dict[str, set[tuple[str, str]]] = {}
+        self.left_out: dict[str, set[str]] = {}
+        self.not_made: dict[str, set[tuple[str, ...]]] = {}
 
     @property
     def case_id(self) -> str:
@@ -78,24 +81,39 @@ class CaseView:
         if _NAMELESS.fullmatch(name):
             reasons.append("no name")
         for reason in reasons:
-            self.refusals.setdefault(reason, set()).add((name, purpose))
+            self.leave_out(reason, name)
         return not reasons and structure.box is not None
 
     def askable(self, purpose: Purpose) -> list[str]:
-        """Structures that may be asked about, unions left out: they share voxels with their parts."""
-        return [
-            name
-            for name, structure in self.measurement.structures.items()
-            if structure.union_of is None and self.may_ask(name, purpose)
-        ]
+        """Structures that may be asked about as one body.
+
+        Unions are left out, because they share voxels with their parts, and two organs under one label.
+        """
+        found = []
+        for name, structure in self.measurement.structures.items():
+            if structure.union_of is not None or not self.may_ask(name, purpose):
+                continue
+            if pair_under_one_label(name, self.measurement.label_map) is not None:
+                self.leave_out("two organs under one label", name)
+            else:
+                found.append(name)
+        return found
+
+    def leave_out(self, reason: str, name: str) -> None:
+        """Count a structure that a question cannot be about, by its reason."""
+        self.left_out.setdefault(reason, set()).add(name)
 
     def refuse(self, reason: str, *names: str) -> None:
         """Count a question that was not made, by its reason."""
-        self.refusals.setdefault(reason, set()).add((", ".join(names), ""))
+        self.not_made.setdefault(reason, set()).add(names)
 
-    def refusal_counts(self) -> Counter[str]:
-        """Reason -> number of structures and purposes refused for it."""
-        return Counter({reason: len(places) for reason, places in self.refusals.items()})
+    def left_out_counts(self) -> Counter[str]:
+        """Reason -> number of structures left out for it."""
+        return Counter({reason: len(names) for reason, names in self.left_out.items()})
+
+    def not_made_counts(self) -> Counter[str]:
+        """Reason -> number of questions not made for it."""
+        return Counter({reason: len(questions) for reason, questions in self.not_made.items()})
 
     def structure(self, name: str) -> Structure:
         """The record of a structure.
@@ -128,8 +146,17 @@ class CaseView:
         """
         box = self.structure(name).box
         assert box is not None
-        voxel = float(np.abs(self._voxel[axis]).sum()) if self.geometry.sheared else self.geometry.spacing_mm[axis]
-        return Quantity(box.extent_mm[axis], box.extent_mm[axis] - voxel / 2, box.extent_mm[axis] + voxel / 2, "mm")
+        voxel, length = self.voxel_mm(axis), box.extent_mm[axis]
+        return Quantity(length, length - voxel / 2, length + voxel / 2, "mm", self.step_mm)
+
+    def voxel_mm(self, axis: int) -> float:
+        """How far a voxel reaches along R (0), A (1) or S (2) as extents are measured, mm."""
+        return float(np.abs(self._voxel[axis]).sum()) if self.geometry.sheared else self.geometry.spacing_mm[axis]
+
+    @property
+    def step_mm(self) -> float:
+        """Longest edge of a voxel, mm: what lengths are known to."""
+        return max(self.geometry.spacing_mm)
 
     @cached_property
     def tilt_deg(self) -> float | None:
@@ -163,7 +190,7 @@ class CaseView:
         length = float(np.sqrt((offset * offset).sum()))
         along = offset / length if length else np.array([1.0, 0.0, 0.0])
         half = float(np.abs(along @ self._voxel).sum()) / 2
-        return Quantity(length, max(0.0, length - half), length + half, "mm")
+        return Quantity(length, max(0.0, length - half), length + half, "mm", self.step_mm)
 
     def reach(self, name: str, axis: int) -> tuple[float, float]:
         """Where a structure begins and ends along R (0), A (1) or S (2), RAS mm, on any grid."""
@@ -177,7 +204,7 @@ class CaseView:
         """From the first box centre to the second along R (0), A (1) or S (2), mm: positive is right, front, up."""
         value = float((self.center(second) - self.center(first))[axis])
         half = float(np.abs(self._voxel[axis]).sum()) / 2
-        return Quantity(value, value - half, value + half, "mm")
+        return Quantity(value, value - half, value + half, "mm", self.step_mm)
 
     def pair(self, first: str, second: str, kind: str) -> Pair | None:
         """The record of a pair that was measured, in either order; None without one."""
@@ -191,13 +218,14 @@ class CaseView:
         pair = self.pair(first, second, "surface")
         if pair is None or pair.distance_mm is None:
             return None
-        half = max(self.geometry.spacing_mm) / 2
-        return Quantity(pair.distance_mm, max(0.0, pair.distance_mm - half), pair.distance_mm + half, "mm")
+        half = self.step_mm / 2
+        return Quantity(pair.distance_mm, max(0.0, pair.distance_mm - half), pair.distance_mm + half, "mm", self.step_mm)
 
     def diameter(self, name: str) -> Quantity | None:
         """Longest axial diameter, mm, half a voxel more or less; None where it was not measured."""
         found = self.structure(name).axial_diameter
         if found is None:
             return None
-        half = max(self.geometry.spacing_mm[:2]) / 2
-        return Quantity(found.longest_mm, max(0.0, found.longest_mm - half), found.longest_mm + half, "mm")
+        step = max(self.geometry.spacing_mm[:2])  # within a slice
+        length, half = found.longest_mm, step / 2
+        return Quantity(length, max(0.0, length - half), length + half, "mm", step)

@@ -8,15 +8,18 @@ from decimal import ROUND_CEILING, ROUND_FLOOR
 from random import Random
 
 from monai_spatialqa.anatomy.structure import opposite_name
-from monai_spatialqa.items.draft import Choice, Draft, Rules, subtask
+from monai_spatialqa.items.draft import Choice, Draft, Rules, either_way, subtask
 from monai_spatialqa.items.names import whole_organs
-from monai_spatialqa.items.options import WIDEST, interval_choices, round_number, round_places, value_choices
+from monai_spatialqa.items.options import every_interval_choice, in_intervals, round_number, round_places, value_choices
 from monai_spatialqa.items.quantity import Quantity
 from monai_spatialqa.items.ranking import robust_margin
 from monai_spatialqa.items.tools import evidence
 from monai_spatialqa.items.view import CaseView
-from monai_spatialqa.items.wording import readable_name, shown_value
+from monai_spatialqa.items.wording import readable_name, shown, shown_value
 from monai_spatialqa.records.item import Evidence
+
+FARTHEST_THRESHOLD = 2.5
+"""A threshold this many times the volume, or as many times smaller, is no question: anybody knows on which side it is."""
 
 
 def _structures(view: CaseView, random: Random) -> list[str]:
@@ -42,12 +45,12 @@ def volume_value(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft
         partner = opposite_name(name)
         others = [other for other in random.sample(names, len(names)) if other not in (name, partner)]
         plausible = [
-            (_volume(view, rules, other).value, f"volume of the {readable_name(other)}")
+            (_volume(view, rules, other).value, f"the volume of the {readable_name(other)}")
             for other in ([partner, *others] if partner in names else others)
         ]
         box = Quantity(_box_ml(view, name), 0.0, math.inf, "ml").to(rules.volume_unit)
         # Not always in front, or the largest option by far would be wrong in every question.
-        plausible.insert(random.randrange(3), (box.value, "volume of its bounding box"))
+        plausible.insert(random.randrange(3), (box.value, "the volume of its bounding box"))
         choices = value_choices(key, plausible, rules, random)
         if choices is None:
             view.refuse("the value is uncertain by more than the gap between options", name)
@@ -73,21 +76,20 @@ def _box_ml(view: CaseView, name: str) -> float:
 def volume_interval(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]:
     """Which of several intervals the volume of a structure lies in."""
     for name in _structures(view, random):
-        choices = interval_choices(_volume(view, rules, name), rules, random, widest=WIDEST)
-        if choices is None:
+        choices = every_interval_choice(_volume(view, rules, name), rules, random)
+        if not choices:
             view.refuse("no intervals of use hold it for certain", name)
             continue
-        yield Draft(
+        draft = Draft(
             task="VOL",
             subtask="volume_interval",
             structures=(name,),
             words={"a": readable_name(name)},
-            key=choices[0],
-            wrong=choices[1],
+            key=choices[0][0],
+            wrong=(),
             evidence=(_evidence(view, rules, name),),
-            margin=choices[2],
-            ordered=True,
         )
+        yield in_intervals(draft, choices)
 
 
 @subtask("VOL", "volume_at_least")
@@ -95,22 +97,33 @@ def volume_at_least(view: CaseView, rules: Rules, random: Random) -> Iterator[Dr
     """Whether a structure has at least a stated volume, yes or no."""
     for name in _structures(view, random):
         key = _volume(view, rules, name)
-        true = random.random() < 0.5
-        factor = 1 + random.uniform(rules.value_gap, 1.0)
-        low, high = (key.low, key.high) if rules.robust else (key.value, key.value)
-        if low <= 0:
-            # Refused whatever the answer would be, so that structures this thin do not all have the answer no.
-            view.refuse("within half a voxel it has no volume", name)
+        bounds = _thresholds(key, rules, random)
+        if bounds is None:
+            view.refuse("no threshold near the volume is certain", name)
             continue
-        threshold = round_number(low / factor, ROUND_FLOOR) if true else round_number(high * factor, ROUND_CEILING)
-        yield Draft(
-            task="VOL",
-            subtask="volume_at_least",
-            structures=(name,),
-            words={"a": readable_name(name), "threshold": shown_value(threshold, key.unit, round_places(threshold))},
-            key=Choice("yes" if true else "no"),
-            wrong=(Choice("no" if true else "yes", f"the measured volume is {shown_value(key.value, key.unit)}"),),
-            evidence=(_evidence(view, rules, name),),
-            format="yesno",
-            margin=robust_margin(key, Quantity(threshold, threshold, threshold, key.unit)),
-        )
+
+        def asking(true: bool, name: str = name, key: Quantity = key, bounds: tuple[float, float] = bounds) -> Draft:
+            bound = bounds[0] if true else bounds[1]
+            return Draft(
+                task="VOL",
+                subtask="volume_at_least",
+                structures=(name,),
+                words={"a": readable_name(name), "threshold": shown_value(bound, key.unit, round_places(bound))},
+                key=Choice("yes" if true else "no"),
+                wrong=(Choice("no" if true else "yes", f"the measured volume is {shown(key)}"),),
+                evidence=(_evidence(view, rules, name),),
+                format="yesno",
+                margin=robust_margin(key, Quantity(bound, bound, bound, key.unit)),
+            )
+
+        yield either_way(asking, random)
+
+
+def _thresholds(key: Quantity, rules: Rules, random: Random) -> tuple[float, float] | None:
+    """A round number below the range of a volume and one above, as far from it; None where one is far off."""
+    low, high = (key.low, key.high) if rules.robust else (key.value, key.value)
+    factor = 1 + random.uniform(rules.value_gap, FARTHEST_THRESHOLD / 2)
+    if low <= 0:
+        return None
+    below, above = round_number(low / factor, ROUND_FLOOR), round_number(high * factor, ROUND_CEILING)
+    return None if max(key.value / below, above / key.value) > FARTHEST_THRESHOLD else (below, above)

@@ -87,7 +87,7 @@ def compare_file(
     """
     row = Row(file=name)
     try:
-        measurement, notes = _measure(path)
+        measurement, notes = measure_anyway(path)
     except sqa.SpatialQAError as error:
         row.reason = f"{error.code}: {error.problem}"
         if reference is not None:
@@ -105,10 +105,13 @@ def compare_file(
     return row
 
 
-def _measure(path: Path) -> tuple[Measurement, list[str]]:
-    """The record, and what had to be said to get one."""
+def measure_anyway(path: Path, **options: Any) -> tuple[Measurement, list[str]]:
+    """The record, and what had to be said to get one: ids that are no structure, which of two forms counts.
+
+    Raises:
+        SpatialQAError: it cannot be measured whatever is said.
+    """
     notes: list[str] = []
-    options: dict[str, Any] = {}
     while True:
         try:
             return sqa.measure(path, **options), notes
