@@ -11,7 +11,7 @@ from monai_spatialqa.evaluation.questions import prompt_hash, question_of
 from monai_spatialqa.evaluation.rotation import Unit
 from monai_spatialqa.evaluation.scans import ShownScans
 from monai_spatialqa.evaluation.settings import EvaluateSettings
-from monai_spatialqa.models import Adapter, ModelReply
+from monai_spatialqa.models import Adapter, ModelReply, Question
 from monai_spatialqa.progress import Progress
 from monai_spatialqa.records import Journal
 from monai_spatialqa.records.answer import Answer
@@ -29,11 +29,13 @@ class Asked:
 
     Attributes:
         calls: questions that were asked.
+        failures: calls that failed at the service one after the other, up to the last one.
         failed_cases: case -> why its scan could not be shown; its questions were not asked.
         stopped: why asking was given up; None when everything was asked.
     """
 
     calls: int = 0
+    failures: int = 0
     failed_cases: dict[str, dict[str, str | None]] = field(default_factory=dict)
     stopped: str | None = None
 
@@ -124,15 +126,32 @@ class _Asking:
         self._progress = progress
         self._hashes = hashes
         self._asked = Asked()
-        self._failing = 0
 
     async def run(self, units: Sequence[Unit]) -> Asked:
+        if not units:
+            return self._asked
         waiting = iter(units)
         workers = min(self._settings.client.concurrency, len(units))
-        async with self._adapter, asyncio.TaskGroup() as group:
-            for _ in range(workers):
-                group.create_task(self._work(waiting))
+        async with self._adapter:
+            await self._adapter.preflight(await self._largest(units))
+            async with asyncio.TaskGroup() as group:
+                for _ in range(workers):
+                    group.create_task(self._work(waiting))
         return self._asked
+
+    async def _largest(self, units: Sequence[Unit]) -> Question | None:
+        """The longest question, with the images of the first scan that can be shown; None where none can."""
+        words = [len(unit.item.question) + sum(map(len, unit.options)) for unit in units]
+        seen = [place for place, unit in enumerate(units) if not unit.blind]
+        blind = [place for place, unit in enumerate(units) if unit.blind]
+        for case in dict.fromkeys(units[place].item.case.case_id for place in seen):
+            own = [place for place in seen if units[place].item.case.case_id == case]
+            unit = units[max(own, key=words.__getitem__)]
+            try:
+                return question_of(unit, await self._scans.of(unit.item), self._settings)
+            except SpatialQAError:
+                continue  # told when its questions come up
+        return question_of(units[max(blind, key=words.__getitem__)], None, self._settings) if blind else None
 
     async def _work(self, units: Iterator[Unit]) -> None:
         for unit in units:
@@ -152,8 +171,8 @@ class _Asking:
         (reply,) = await self._adapter.answer([question])
         self._journals[unit.blind].append(self._answer(unit, len(question.images), reply), replace=True)
         self._asked.calls += 1
-        self._failing = self._failing + 1 if reply.outcome == "service" else 0
-        if self._failing >= STOP_AFTER:
+        self._asked.failures = self._asked.failures + 1 if reply.outcome == "service" else 0
+        if self._asked.failures >= STOP_AFTER:
             self._asked.stopped = reply.problem or "the service failed"
         self._progress.update(failed=reply.outcome == "service")
 
