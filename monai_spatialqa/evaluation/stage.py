@@ -31,6 +31,10 @@ from monai_spatialqa.records import Journal
 from monai_spatialqa.records.answer import Answer
 
 
+NO_REPLY = ("service", "image_ignored")
+"""Outcomes that are the fault of the service, not of the model."""
+
+
 def run_evaluation(settings: EvaluateSettings) -> EvaluateSummary:
     """Ask, score and summarise; go on where an earlier run stopped.
 
@@ -51,6 +55,8 @@ def run_evaluation(settings: EvaluateSettings) -> EvaluateSummary:
     """
     inputs = load_inputs(settings)
     units = _units(settings, inputs)
+    if units and not settings.rescore:
+        _check_modality(settings, inputs)
     if settings.dry_run:
         estimate = estimate_run(units, settings, inputs)
         show([f"{len(inputs.items)} items: {estimate}"])
@@ -70,7 +76,7 @@ def run_evaluation(settings: EvaluateSettings) -> EvaluateSummary:
     rows = score_rows(settings, inputs, answers)
     told = summary_of(settings, inputs, rows, *_failures(settings, asked))
     write_run(settings.output, rows, told)
-    summary = EvaluateSummary(len(inputs.items), told.results, asked)
+    summary = EvaluateSummary(len(inputs.items), _without_reply(units, answers), told.results, asked)
     show(summary_lines(summary, settings, len(inputs.unanswerable)))
     return summary
 
@@ -93,12 +99,33 @@ def rescore(folder: str | Path, **changes: Any) -> EvaluateSummary:
     return run_evaluation(EvaluateSettings.model_validate(given))
 
 
+def _without_reply(units: Sequence[Unit], answers: Mapping[bool, Sequence[Answer]]) -> int:
+    replied = {
+        (blind, answer.answer_id)
+        for blind, found in answers.items()
+        for answer in found
+        if answer.outcome not in NO_REPLY
+    }
+    return sum((unit.blind, unit.answer_id) not in replied for unit in units)
+
+
+def _check_modality(settings: EvaluateSettings, inputs: Inputs) -> None:
+    """The modality decides how intensities are shown, and nobody can guess it."""
+    without = [item for item in inputs.items if item.case.modality is None]
+    if without and settings.modality is None and False in settings.sights:
+        raise SettingsError(
+            "the modality of scans is not known, and it decides how intensities are shown",
+            key="modality",
+            found=f"{len(without)} items that do not state it, the first {without[0].item_id}",
+            expected="CT or MR",
+            next_step="pass --modality CT, or give the generate stage a datalist that says it",
+        )
+
+
 def _units(settings: EvaluateSettings, inputs: Inputs) -> list[Unit]:
     if not settings.asks:
         return []
-    return list(
-        units_of(inputs.items, circular=settings.circular, repeats=settings.repeats, sights=settings.sights)
-    )
+    return list(units_of(inputs.items, circular=settings.circular, repeats=settings.repeats, sights=settings.sights))
 
 
 def _ask(units: Sequence[Unit], settings: EvaluateSettings, inputs: Inputs) -> Asked:
@@ -122,7 +149,9 @@ def _ask(units: Sequence[Unit], settings: EvaluateSettings, inputs: Inputs) -> A
             note=None if account is None else account.note,
         ) as progress:
             try:
-                asked = ask(left, adapter, ShownScans(settings, inputs.measurements), journals, hashes, settings, progress)
+                asked = ask(
+                    left, adapter, ShownScans(settings, inputs.measurements), journals, hashes, settings, progress
+                )
             finally:
                 for journal in journals.values():
                     journal.finalize()
