@@ -29,13 +29,11 @@ class Asked:
 
     Attributes:
         calls: questions that were asked.
-        failures: calls that failed at the service one after the other, up to the last one.
         failed_cases: case -> why its scan could not be shown; its questions were not asked.
         stopped: why asking was given up; None when everything was asked.
     """
 
     calls: int = 0
-    failures: int = 0
     failed_cases: dict[str, dict[str, str | None]] = field(default_factory=dict)
     stopped: str | None = None
 
@@ -126,6 +124,7 @@ class _Asking:
         self._progress = progress
         self._hashes = hashes
         self._asked = Asked()
+        self._failing = 0
 
     async def run(self, units: Sequence[Unit]) -> Asked:
         if not units:
@@ -171,8 +170,8 @@ class _Asking:
         (reply,) = await self._adapter.answer([question])
         self._journals[unit.blind].append(self._answer(unit, len(question.images), reply), replace=True)
         self._asked.calls += 1
-        self._asked.failures = self._asked.failures + 1 if reply.outcome == "service" else 0
-        if self._asked.failures >= STOP_AFTER:
+        self._failing = self._failing + 1 if reply.outcome == "service" else 0
+        if self._failing >= STOP_AFTER:
             self._asked.stopped = reply.problem or "the service failed"
         self._progress.update(failed=reply.outcome == "service")
 

@@ -88,7 +88,10 @@ def summary_of(
         "measurements": settings.measurements_file,
         "images_root": settings.images_root,
     }
-    shaping = {name: value for name, value in settings.client.shaping().items() if name != "base_url"}
+    client = settings.client
+    shaping = {name: value for name, value in client.shaping().items() if name != "base_url"}
+    if client.prices is not None:
+        shaping["prices"] = client.prices.model_dump()
     return RunSummary(
         inputs={
             name: None if path is None else portable_path(path, settings.output_dir) for name, path in paths.items()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -30,6 +31,7 @@ from monai_spatialqa.progress import Progress, show
 from monai_spatialqa.records import Journal
 from monai_spatialqa.records.answer import Answer
 
+logger = logging.getLogger(__name__)
 
 NO_REPLY = ("service", "image_ignored")
 """Outcomes that are the fault of the service, not of the model."""
@@ -149,16 +151,22 @@ def _ask(units: Sequence[Unit], settings: EvaluateSettings, inputs: Inputs) -> A
             note=None if account is None else account.note,
         ) as progress:
             try:
-                asked = ask(
+                return ask(
                     left, adapter, ShownScans(settings, inputs.measurements), journals, hashes, settings, progress
                 )
+            except KeyboardInterrupt:
+                logger.warning(
+                    "stopped; the answers to %d of %d questions are kept; start again to go on",
+                    progress.done,
+                    len(units),
+                )
+                raise
             finally:
                 for journal in journals.values():
                     journal.finalize()
                 append_start(
                     settings.output, settings, started, progress.seconds, None if account is None else account.summary()
                 )
-    return asked
 
 
 def _failures(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from monai_spatialqa.evaluation.asking import Asked
+from monai_spatialqa.evaluation.asking import STOP_AFTER, Asked
 from monai_spatialqa.evaluation.outputs import SUMMARY, run_files
 from monai_spatialqa.evaluation.result import RunResult
 from monai_spatialqa.evaluation.settings import EvaluateSettings
@@ -39,7 +39,7 @@ class EvaluateSummary:
         questions = "1 question has" if self.failed == 1 else f"{self.failed} questions have"
         reasons = []
         if self.asked is not None and self.asked.stopped is not None:
-            reasons.append(f"given up after {self.asked.failures} failed calls in a row: {self.asked.stopped}")
+            reasons.append(f"given up after {STOP_AFTER} failed calls in a row: {self.asked.stopped}")
         for case, told in self.asked.failed_cases.items() if self.asked is not None else ():
             reasons.append(f"case {case}: {told['problem']}")
         more = f" ({'; '.join(reasons[:3])}{' ...' if len(reasons) > 3 else ''})" if reasons else ""
