@@ -201,9 +201,7 @@ def test_answers_to_unknown_items_get_no_score_and_other_references_are_passed_o
 def test_a_score_holds_all_that_tables_group_by():
     items, references = phantom_items(), phantom_references()
     measurements = {record.case_id: record for record in phantom_measurements()}
-    scores = score_answers(
-        items, references, [reply(item, "A") for item in items], measurements=measurements.values()
-    )
+    scores = score_answers(items, references, [reply(item, "A") for item in items], measurements=measurements.values())
     for item, score in zip(items, scores, strict=True):
         structure = measurements[item.case.case_id].structures[item.structures[0]]
         assert (score.task, score.subtask, score.format) == (item.task, item.subtask, item.format)
