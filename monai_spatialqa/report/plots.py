@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from monai_spatialqa.anatomy import TUMOUR_KINDS
-from monai_spatialqa.evaluation.result import RunResult
+from monai_spatialqa.evaluation.result import Figure, RunResult
 from monai_spatialqa.records.answer import Score
 from monai_spatialqa.report.figures.bars import Bar, bars
 from monai_spatialqa.report.figures.heat_map import heat_map, mean_scores
@@ -76,7 +76,11 @@ def tumour_radars(results: Sequence[RunResult], smallest_count: int) -> Plots:
         groups = groups_of(result, "tumour")
         lines = []
         for style, figure, words in (("first", "accuracy_all", "choices, accuracy"), ("second", "mra", "numbers, MRA")):
-            figures = {kind: groups[kind].figures[figure] for kind in TUMOUR_KINDS if _has(groups, kind, figure)}
+            figures: dict[str, Figure] = {
+                kind: groups[kind].figures[figure]
+                for kind in TUMOUR_KINDS
+                if kind in groups and figure in groups[kind].figures
+            }
             if figures:
                 lines.append(RadarLine(words, style, figures))
         if lines:
@@ -86,16 +90,11 @@ def tumour_radars(results: Sequence[RunResult], smallest_count: int) -> Plots:
     return Plots(tuple(plots), "" if plots else "No item is about a tumour.")
 
 
-def _has(groups: Mapping[str, object], kind: str, figure: str) -> bool:
-    group = groups.get(kind)
-    return group is not None and figure in getattr(group, "figures", {})
-
-
 def volume_bars(results: Sequence[RunResult]) -> Plots:
     """MRA by volume tertile: one panel a tertile, the runs below each other."""
     runs = in_order(results)
     groups = {result.run: groups_of(result, "volume") for result in runs}
-    names = [name for name in dict.fromkeys(n for each in groups.values() for n in each)]
+    names = list(dict.fromkeys(name for each in groups.values() for name in each))
     cuts = {result.volume_cuts_ml for result in runs if result.volume_cuts_ml is not None}
     plots = []
     for name in names:

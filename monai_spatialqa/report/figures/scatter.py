@@ -117,7 +117,15 @@ class _Frame(NamedTuple):
         parts.append(text((_LEFT + edge) / 2, _HEIGHT - 8, "true volume, ml", "axis", "middle"))
         middle = (_TOP + floor) / 2
         parts.append(
-            tag("text", "answer, ml", x=11, y=middle, class_="axis", text_anchor="middle", transform=f"rotate(-90 11 {middle:g})")
+            tag(
+                "text",
+                "answer, ml",
+                x=11,
+                y=middle,
+                class_="axis",
+                text_anchor="middle",
+                transform=f"rotate(-90 11 {middle:g})",
+            )
         )
         return parts
 
