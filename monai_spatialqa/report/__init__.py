@@ -1,7 +1,19 @@
 """The report: one self-contained HTML file of evaluation runs, with its figures and cases. Reads records only."""
 
 from monai_spatialqa.report.cards import Card, CardPicture, CardReply, select_cards
+from monai_spatialqa.report.case_pictures import CasePictures
 from monai_spatialqa.report.html import write_html
 from monai_spatialqa.report.pictures import make_card_picture
+from monai_spatialqa.report.writing import ReportedRun, write_report
 
-__all__ = ["Card", "CardPicture", "CardReply", "make_card_picture", "select_cards", "write_html"]
+__all__ = [
+    "Card",
+    "CardPicture",
+    "CardReply",
+    "CasePictures",
+    "ReportedRun",
+    "make_card_picture",
+    "select_cards",
+    "write_html",
+    "write_report",
+]

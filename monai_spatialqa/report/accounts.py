@@ -21,8 +21,8 @@ def outcome_table(results: Sequence[RunResult]) -> Table:
     rows = []
     for result in in_order(results):
         counts = result.counts
-        numbers = (counts.items, counts.answers, counts.read, counts.abstained, counts.unread)
-        numbers += (sum(counts.failed.values()), len(counts.missing), len(counts.unknown))
+        read = (counts.read, counts.abstained, counts.unread, sum(counts.failed.values()))
+        numbers = (counts.items, counts.answers, *read, len(counts.missing), len(counts.unknown))
         rows.append((result.run, tuple(Shown(grouped(number)) for number in numbers)))
     return Table("Outcomes of every run", ("Run", *OUTCOME_HEADS), tuple(rows))
 

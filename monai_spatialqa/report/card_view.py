@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from monai_spatialqa.items.wording import readable_name
+from monai_spatialqa.records.answer import Score
 from monai_spatialqa.records.item import LETTERS, Evidence, Item, Reference
 from monai_spatialqa.report.cards import WHY, Card, CardReply
 from monai_spatialqa.report.wording import NONE, TASKS, grouped, percent, plain, readable
@@ -15,6 +16,7 @@ LONGEST_REPLY = 1200
 """Characters of a reply on a card."""
 
 _MOST_EVIDENCE = 4
+_TIMES = 0.5
 _AXES = {0: "left-right", 1: "anterior-posterior", 2: "superior-inferior"}
 
 
@@ -131,15 +133,23 @@ def reply_view(reply: CardReply, item: Item) -> ReplyView:
         verdict = "abstained" if reading.abstained else "not read" if score.outcome == "answered" else "failed"
     elif item.format == "numeric":
         state = "right" if score.score >= 1 else "wrong" if score.score <= 0 else "partly"
-        verdict = f"MRA {percent(score.score, 0)} %"
-        if score.relative_error is not None:
-            verdict += f", off by {percent(score.relative_error, 0)} %"
+        verdict = f"MRA {percent(score.score, 0)} %{_off(score)}"
     else:
         state = "right" if score.score >= 1 else "wrong"
         verdict = state
     text = (reply.answer.reply if reply.answer is not None else None) or ""
     cut = f"the first {grouped(LONGEST_REPLY)} of {grouped(len(text))} characters" if len(text) > LONGEST_REPLY else ""
     return ReplyView(reply.run, state, verdict, _read(reply), text[:LONGEST_REPLY], cut)
+
+
+def _off(score: Score) -> str:
+    """How far a number is off: in percent, or how many times where it is not even of the size."""
+    if score.relative_error is None:
+        return ""
+    if score.log10_ratio is not None and abs(score.log10_ratio) >= _TIMES:
+        times = 10 ** abs(score.log10_ratio)
+        return f", {plain(times, 2)} times too {'large' if score.log10_ratio > 0 else 'small'}"
+    return f", off by {percent(score.relative_error, 0)} %"
 
 
 def _read(reply: CardReply) -> str:

@@ -140,9 +140,7 @@ def _words(evidence: Evidence) -> str:
     return f"{evidence.tool.replace('_', ' ')}{along}: {names} {value} {evidence.unit or ''}".strip()
 
 
-def _segment(
-    measurement: Measurement, evidence: Evidence, names: Sequence[str]
-) -> Sequence[Sequence[float]] | None:
+def _segment(measurement: Measurement, evidence: Evidence, names: Sequence[str]) -> Sequence[Sequence[float]] | None:
     """The line that a figure was measured along, RAS mm; None for volumes and shares."""
     structure = measurement.structures[names[0]]
     axis = evidence.arguments.get("axis")

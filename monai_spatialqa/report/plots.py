@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from monai_spatialqa.anatomy import TUMOUR_KINDS
-from monai_spatialqa.evaluation.result import RunResult
+from monai_spatialqa.evaluation.result import Figure, RunResult
 from monai_spatialqa.records.answer import Score
 from monai_spatialqa.report.figures.bars import Bar, bars
 from monai_spatialqa.report.figures.heat_map import heat_map, mean_scores
@@ -76,7 +76,11 @@ def tumour_radars(results: Sequence[RunResult], smallest_count: int) -> Plots:
         groups = groups_of(result, "tumour")
         lines = []
         for style, figure, words in (("first", "accuracy_all", "choices, accuracy"), ("second", "mra", "numbers, MRA")):
-            figures = {kind: groups[kind].figures[figure] for kind in TUMOUR_KINDS if _has(groups, kind, figure)}
+            figures: dict[str, Figure] = {
+                kind: groups[kind].figures[figure]
+                for kind in TUMOUR_KINDS
+                if kind in groups and figure in groups[kind].figures
+            }
             if figures:
                 lines.append(RadarLine(words, style, figures))
         if lines:
@@ -86,16 +90,11 @@ def tumour_radars(results: Sequence[RunResult], smallest_count: int) -> Plots:
     return Plots(tuple(plots), "" if plots else "No item is about a tumour.")
 
 
-def _has(groups: Mapping[str, object], kind: str, figure: str) -> bool:
-    group = groups.get(kind)
-    return group is not None and figure in getattr(group, "figures", {})
-
-
 def volume_bars(results: Sequence[RunResult]) -> Plots:
     """MRA by volume tertile: one panel a tertile, the runs below each other."""
     runs = in_order(results)
     groups = {result.run: groups_of(result, "volume") for result in runs}
-    names = [name for name in dict.fromkeys(n for each in groups.values() for n in each)]
+    names = list(dict.fromkeys(name for each in groups.values() for name in each))
     cuts = {result.volume_cuts_ml for result in runs if result.volume_cuts_ml is not None}
     plots = []
     for name in names:
@@ -124,20 +123,37 @@ def _range(name: str, names: Sequence[str], cuts: Iterable[tuple[float, float]])
 
 
 def volume_scatters(results: Sequence[RunResult], scores: Mapping[str, Sequence[Score]]) -> Plots:
-    """Predicted against true volume, one figure a run."""
-    plots = []
-    for result in subjects(results):
-        asked = [score for score in scores.get(result.run, ()) if score.unit in ML_PER_UNIT]
-        asked = [score for score in asked if score.key_value is not None and not score.rotation and not score.repeat]
-        points = [_point(score) for score in asked if score.valid and score.reading.value is not None]
-        if asked:
-            kept = usable(points)
-            slips = sum(is_slip(point.truth_ml, point.answer_ml) for point in kept)
-            note = f"{amount(len(asked), 'volume')} asked for, {len(points)} read"
-            note += f", {amount(slips, 'slip')} of a thousand" if slips else ", no slip of a thousand"
-            note += f"; {len(points) - len(kept)} at zero or below, not drawn" if len(points) > len(kept) else ""
-            plots.append(Plot(result.run, scatter(f"Answered against true volume, {result.run}", points), f"{note}."))
+    """Predicted against true volume, one figure a run, all on the same axes."""
+    asked = {result.run: [s for s in scores.get(result.run, ()) if _of_volume(s)] for result in subjects(results)}
+    points = {
+        run: [_point(score) for score in found if score.valid and score.reading.value is not None]
+        for run, found in asked.items()
+        if found
+    }
+    every = [point for each in points.values() for point in each]
+    plots = [
+        Plot(
+            run,
+            scatter(f"Answered against true volume, {run}", each, beside=every),
+            _scatter_note(len(asked[run]), each),
+        )
+        for run, each in points.items()
+    ]
     return Plots(tuple(plots), "" if plots else "No volume was asked for as a number, or no scores were given.")
+
+
+def _of_volume(score: Score) -> bool:
+    """Whether a score is of a volume, asked once and with its options in their own order."""
+    return score.unit in ML_PER_UNIT and score.key_value is not None and not score.rotation and not score.repeat
+
+
+def _scatter_note(asked: int, points: Sequence[Point]) -> str:
+    kept = usable(points)
+    slips = sum(is_slip(point.truth_ml, point.answer_ml) for point in kept)
+    note = f"{amount(asked, 'volume')} asked for, {len(points)} read"
+    note += f", {amount(slips, 'slip')} of a thousand" if slips else ", no slip of a thousand"
+    note += f"; {len(points) - len(kept)} at zero or below, not drawn" if len(points) > len(kept) else ""
+    return f"{note}."
 
 
 def _point(score: Score) -> Point:

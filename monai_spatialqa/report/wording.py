@@ -73,7 +73,7 @@ class Shown(NamedTuple):
 
     value: str
     interval: str = ""
-    count: str = ""
+    over: str = ""
 
 
 def percent(value: float | None, digits: int = 1) -> str:

@@ -50,7 +50,9 @@ def _of_case(case: int) -> Iterable[tuple[Item, Reference]]:
         }
         if task == "VOLEST":
             yield (
-                Item(format="numeric", question=f"Estimate the volume of the {organ}, in ml.", answer_unit="ml", **shared),
+                Item(
+                    format="numeric", question=f"Estimate the volume of the {organ}, in ml.", answer_unit="ml", **shared
+                ),
                 Reference(
                     item_id=item_id,
                     answer=f"{volume}",
@@ -115,7 +117,14 @@ def made_run(
 
 
 def _reply(
-    item: Item, reference: Reference, run: str, kind: ModelKind, skill: float, unread: float, dice: random.Random, blind: bool
+    item: Item,
+    reference: Reference,
+    run: str,
+    kind: ModelKind,
+    skill: float,
+    unread: float,
+    dice: random.Random,
+    blind: bool,
 ) -> tuple[Answer, Score]:
     luck = dice.random()
     outcome, reading, text = "answered", Reading(reason="ambiguous"), "It could be A or B, I am not sure."
@@ -240,7 +249,13 @@ def made_comparison(first: str, second: str, task: str, difference: float, p: fl
 def example_spent(seconds: float) -> Spent:
     """What a small run costs."""
     return Spent(
-        calls=96, cached=12, prompt_tokens=1_204_332, completion_tokens=8_120, seconds=seconds, cost=0.42, currency="USD"
+        calls=96,
+        cached=12,
+        prompt_tokens=1_204_332,
+        completion_tokens=8_120,
+        seconds=seconds,
+        cost=0.42,
+        currency="USD",
     )
 
 
@@ -272,4 +287,6 @@ def _mean(values: Sequence[float]) -> Figure | None:
 
 def _together(figures: Sequence[Figure]) -> Figure:
     mean = sum(figure.value or 0.0 for figure in figures) / len(figures)
-    return Figure(value=mean, low=mean - 0.04, high=min(1.0, mean + 0.04), count=sum(figure.count for figure in figures))
+    return Figure(
+        value=mean, low=mean - 0.04, high=min(1.0, mean + 0.04), count=sum(figure.count for figure in figures)
+    )

@@ -51,9 +51,7 @@ def heat_map(
     ]
     if not body:
         body = [tag("tr", tag("td", "no items about any of the organs", colspan=str(len(columns) + 1)))]
-    return tag(
-        "table", tag("caption", caption), tag("thead", tag("tr", *head)), tag("tbody", *body), class_="heat"
-    )
+    return tag("table", tag("caption", caption), tag("thead", tag("tr", *head)), tag("tbody", *body), class_="heat")
 
 
 def _cell(cell: tuple[float, int] | None, name: str, smallest_count: int) -> Markup:

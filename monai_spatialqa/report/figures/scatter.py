@@ -49,18 +49,23 @@ def usable(points: Iterable[Point]) -> list[Point]:
     ]
 
 
-def scatter(title: str, points: Sequence[Point]) -> Markup:
+def scatter(title: str, points: Sequence[Point], *, beside: Iterable[Point] = ()) -> Markup:
     """Draw the answers of one run. Points off a log axis are left out and counted in the description.
 
     Args:
         title: of the figure.
         points: one an answer that was read.
+        beside: points of the figures next to it, so that all have the same axes.
     """
     kept = usable(points)
-    frame = _Frame.around(kept)
+    frame = _Frame.around([*kept, *usable(beside)])
     parts = [frame.band(share, style) for share, style in _BANDS]
     parts += frame.axes()
-    for shift, style, words in ((0.0, "equal", ""), (_SLIP, "slip", "× 1000"), (-_SLIP, "slip", "÷ 1000")):
+    for shift, style, words in (
+        (0.0, "equal", ""),
+        (_SLIP, "slip", "\N{MULTIPLICATION SIGN} 1000"),
+        (-_SLIP, "slip", "\N{DIVISION SIGN} 1000"),
+    ):
         parts += frame.diagonal(shift, style, words)
     parts += [_mark(frame, point) for point in kept]
     if not kept:
@@ -97,10 +102,15 @@ class _Frame(NamedTuple):
     def band(self, share: float, style: str) -> Markup:
         """The answers that are at most a share off the truth."""
         lower, upper = math.log10(1 - share), math.log10(1 + share)
-        corners = [(self.x0, self.x0 + lower), (self.x1, self.x1 + lower)]
-        corners += [(self.x1, self.x1 + upper), (self.x0, self.x0 + upper)]
-        inside = [(self.x(x), self.y(min(self.y1, max(self.y0, y)))) for x, y in corners]
-        return polygon(inside, style)
+        corners: list[tuple[float, float]] = [(self.x0, max(self.y0, self.x0 + lower))]
+        if self.x0 + lower < self.y0:
+            corners.append((self.y0 - lower, self.y0))
+        corners.append((self.x1, self.x1 + lower))
+        corners.append((self.x1, min(self.y1, self.x1 + upper)))
+        if self.x1 + upper > self.y1:
+            corners.append((self.y1 - upper, self.y1))
+        corners.append((self.x0, self.x0 + upper))
+        return polygon([(self.x(x), self.y(y)) for x, y in corners], style)
 
     def axes(self) -> list[Markup]:
         floor, edge = _HEIGHT - _BOTTOM, _WIDTH - _RIGHT
@@ -117,7 +127,15 @@ class _Frame(NamedTuple):
         parts.append(text((_LEFT + edge) / 2, _HEIGHT - 8, "true volume, ml", "axis", "middle"))
         middle = (_TOP + floor) / 2
         parts.append(
-            tag("text", "answer, ml", x=11, y=middle, class_="axis", text_anchor="middle", transform=f"rotate(-90 11 {middle:g})")
+            tag(
+                "text",
+                "answer, ml",
+                x=11,
+                y=middle,
+                class_="axis",
+                text_anchor="middle",
+                transform=f"rotate(-90 11 {middle:g})",
+            )
         )
         return parts
 
