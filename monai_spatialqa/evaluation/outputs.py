@@ -6,7 +6,7 @@ import json
 import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 import monai_spatialqa
 from monai_spatialqa.errors import JournalError
+from monai_spatialqa.evaluation.asking import Asked
 from monai_spatialqa.evaluation.loading import Inputs
 from monai_spatialqa.evaluation.result import RunResult
 from monai_spatialqa.evaluation.settings import EvaluateSettings
+from monai_spatialqa.llm import Account
 from monai_spatialqa.records import read_records, write_text_atomic
 from monai_spatialqa.records.answer import Answer, Score
 from monai_spatialqa.records.files import portable_path
@@ -115,21 +117,25 @@ def write_run(folder: Path, rows: Sequence[ScoredRun], summary: RunSummary) -> N
 
 
 def append_start(
-    folder: Path, settings: EvaluateSettings, started: datetime, seconds: float, account: Mapping[str, Any] | None
+    settings: EvaluateSettings, started: datetime, seconds: float, asked: Asked, account: Account | None
 ) -> None:
     """When, where and how fast: what must never be in a record."""
+    ways = {"blind" if blind else "images": taken for blind, taken in sorted(asked.taken.items())}
     line = {
-        "started": started.astimezone(UTC).isoformat(timespec="seconds"),
+        "started": started.isoformat(timespec="seconds"),
         "seconds": round(seconds, 3),
-        "account": account,
-        "base_url": settings.client.url if settings.asks and settings.adapter == "openai" else None,
+        "asked": {
+            way: {"answers": taken.answers, "cached": taken.cached, "seconds": round(taken.seconds, 3)}
+            for way, taken in ways.items()
+        },
+        "account": None if account is None else account.summary(),
+        "base_url": settings.client.url if settings.adapter == "openai" else None,
         "version": monai_spatialqa.__version__,
         "python": platform.python_version(),
         "machine": platform.node(),
         "platform": platform.platform(),
     }
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / SIDECAR).open("a", encoding="utf-8", newline="\n") as file:
+    with (settings.output / SIDECAR).open("a", encoding="utf-8", newline="\n") as file:
         file.write(json.dumps(line, ensure_ascii=False) + "\n")
 
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from monai_spatialqa.evaluation.baselines import BASELINES, baseline_answers
+from monai_spatialqa.evaluation.baseline_runs import run_baseline
+from monai_spatialqa.evaluation.baselines import BASELINES
 from monai_spatialqa.evaluation.loading import Inputs
-from monai_spatialqa.evaluation.outputs import RunFiles, ScoredRun, baseline_files, run_files
+from monai_spatialqa.evaluation.outputs import ScoredRun, baseline_files, run_files
 from monai_spatialqa.evaluation.result import Spent
 from monai_spatialqa.evaluation.scoring import score_answers
 from monai_spatialqa.evaluation.settings import EvaluateSettings
 from monai_spatialqa.evaluation.tables import About, build_result
 from monai_spatialqa.records import read_records
 from monai_spatialqa.records.answer import Answer, Score
-from monai_spatialqa.records.item import Item
 from monai_spatialqa.rendering.view_text import views_in_words
 
 
@@ -51,7 +51,8 @@ def score_rows(settings: EvaluateSettings, inputs: Inputs, answers: Mapping[bool
     """
     scores = {blind: _scores(settings, inputs, found) for blind, found in answers.items()}
     rows = [_model_row(settings, inputs, blind, answers[blind], scores) for blind in answers]
-    return rows + [_baseline_row(settings, inputs, name) for name in BASELINES if name in settings.baselines]
+    baselines = [_baseline_row(settings, inputs, name) for name in BASELINES if name in settings.baselines]
+    return rows + [row for row in baselines if row is not None]
 
 
 def _model_row(
@@ -69,39 +70,31 @@ def _model_row(
         views=None if blind else views_in_words(settings.views),
         spent=_spent(settings, answers),
     )
-    files = run_files(settings.output, blind=blind)
-    return _row(settings, inputs, files, answers, scores[blind], about, None if blind else scores.get(True))
-
-
-def _baseline_row(settings: EvaluateSettings, inputs: Inputs, name: str) -> ScoredRun:
-    answers = baseline_answers(name, inputs.items, inputs.references, seed=settings.seed)
-    files = baseline_files(settings.output, name)
-    asked = {answer.item_id for answer in answers}
-    own = [item for item in inputs.items if item.item_id in asked]
-    return _row(settings, inputs, files, answers, _scores(settings, inputs, answers), About(run=name), None, own)
-
-
-def _row(
-    settings: EvaluateSettings,
-    inputs: Inputs,
-    files: RunFiles,
-    answers: Sequence[Answer],
-    scores: list[Score],
-    about: About,
-    blind: Sequence[Score] | None,
-    items: Sequence[Item] | None = None,
-) -> ScoredRun:
     result = build_result(
-        scores,
+        scores[blind],
         answers,
-        inputs.items if items is None else items,
+        inputs.items,
         measurements=inputs.measurements.values(),
-        blind=blind,
+        blind=None if blind else scores.get(True),
         about=about,
         draws=settings.draws,
         seed=settings.seed,
     )
-    return ScoredRun(files, answers, scores, result)
+    return ScoredRun(run_files(settings.output, blind=blind), answers, scores[blind], result)
+
+
+def _baseline_row(settings: EvaluateSettings, inputs: Inputs, name: str) -> ScoredRun | None:
+    """None for a baseline that has an answer to no item, as guessing has to numbers."""
+    run = run_baseline(
+        name,
+        inputs.items,
+        inputs.references,
+        measurements=inputs.measurements.values(),
+        draws=settings.draws,
+        seed=settings.seed,
+    )
+    files = baseline_files(settings.output, name)
+    return None if run.result is None else ScoredRun(files, run.answers, run.scores, run.result)
 
 
 def _scores(settings: EvaluateSettings, inputs: Inputs, answers: Sequence[Answer]) -> list[Score]:

@@ -135,6 +135,7 @@ def _ask(units: Sequence[Unit], settings: EvaluateSettings, inputs: Inputs) -> A
     adapter = build_adapter(settings.adapter, settings.options)
     account = adapter.client.account if isinstance(adapter, OpenAIAdapter) else None
     hashes = {blind: settings.sha256(adapter.describe(), blind=blind) for blind in settings.sights}
+    asked, scans = Asked(), ShownScans(settings, inputs.measurements)
     started = datetime.now(UTC)
     with contextlib.ExitStack() as stack:
         journals = {
@@ -151,22 +152,16 @@ def _ask(units: Sequence[Unit], settings: EvaluateSettings, inputs: Inputs) -> A
             note=None if account is None else account.note,
         ) as progress:
             try:
-                return ask(
-                    left, adapter, ShownScans(settings, inputs.measurements), journals, hashes, settings, progress
-                )
+                ask(left, adapter, scans, journals, hashes, settings, progress, asked)
             except KeyboardInterrupt:
-                logger.warning(
-                    "stopped; the answers to %d of %d questions are kept; start again to go on",
-                    progress.done,
-                    len(units),
-                )
+                logger.warning("stopped after %d of %d questions; their answers are kept", progress.done, len(units))
                 raise
             finally:
                 for journal in journals.values():
                     journal.finalize()
-                append_start(
-                    settings.output, settings, started, progress.seconds, None if account is None else account.summary()
-                )
+                if left:
+                    append_start(settings, started, progress.seconds, asked, account)
+    return asked
 
 
 def _failures(
