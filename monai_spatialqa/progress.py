@@ -30,6 +30,7 @@ class Progress:
         unit: what is counted, in the singular.
         silent: show nothing; only count.
         every_seconds: the shortest time between two log lines.
+        note: what else to tell, asked anew each time, e.g. the retries of a client; an empty text adds nothing.
         stream: where a terminal would be; stderr when None.
         clock: the source of time in seconds, for tests.
 
@@ -50,6 +51,7 @@ class Progress:
         unit: str = "case",
         silent: bool = False,
         every_seconds: float = 10.0,
+        note: Callable[[], str] | None = None,
         stream: TextIO | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -60,6 +62,7 @@ class Progress:
         self.unit = unit
         self._already_done = already_done
         self._every_seconds = every_seconds
+        self._note = note
         self._clock = clock
         self._started = self._last_told = clock()
         self._ended: float | None = None
@@ -95,8 +98,8 @@ class Progress:
         self.done += 1
         self.failed += failed
         if self._bar is not None:
-            if failed:
-                self._bar.set_postfix(failed=self.failed, refresh=False)
+            failures = [f"failed={self.failed}"] if self.failed else []
+            self._bar.set_postfix_str(", ".join([*failures, *self._noted()]), refresh=False)
             self._bar.update()
         elif self._clock() - self._last_told >= self._every_seconds and self.done != self.total:  # close tells the end
             self._tell()
@@ -127,7 +130,12 @@ class Progress:
             told.append(f"took {_clock_text(self.seconds)}")
         elif self.eta_seconds is not None:
             told.append(f"{_clock_text(self.eta_seconds)} left")
+        told += self._noted()
         return (f"{self.description}: " if self.description else "") + ", ".join(told)
+
+    def _noted(self) -> list[str]:
+        note = self._note() if self._note is not None else ""
+        return [note] if note else []
 
     def __enter__(self) -> Progress:
         return self
