@@ -87,20 +87,3 @@ def test_long_times_have_hours() -> None:
     clock.now += 1
     progress.update()
     assert str(progress).endswith("2:00:00 left")
-
-
-def test_a_note_is_told_in_both_places(caplog: pytest.LogCaptureFixture) -> None:
-    clock, notes = Clock(), iter(["", "1 retries", "2 retries", "2 retries", *["3 retries"] * 9])
-    with (
-        caplog.at_level(logging.INFO),
-        Progress(3, every_seconds=0, stream=io.StringIO(), clock=clock, note=lambda: next(notes)) as progress,
-    ):
-        clock.now += 1
-        progress.update()
-        progress.update()
-    assert [record.getMessage().rpartition("left")[2] for record in caplog.records[:2]] == ["", ", 1 retries"]
-    assert caplog.records[2].getMessage() == "2 of 3 cases, 2 cases/s, took 0:01, 2 retries"
-    terminal = Terminal()
-    with Progress(1, stream=terminal, note=lambda: "1 cached") as progress:
-        progress.update(failed=True)
-    assert "failed=1, 1 cached" in terminal.getvalue()

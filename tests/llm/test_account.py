@@ -86,9 +86,8 @@ def test_progress_tells_rate_end_retries_cache_and_failures(tmp_path, caplog):
     with ScriptedServer(script) as server, caplog.at_level(logging.INFO, "monai_spatialqa.progress"):
         asyncio.run(run(server))
     told = [record.getMessage() for record in caplog.records if record.name == "monai_spatialqa.progress"]
-    assert told[3].startswith("ask: 4 of 8 calls, 1 failed, ")
-    assert told[3].endswith(" left, 1 cached, 1 retries, 1 truncated")
-    assert "calls/s" in told[3]
+    assert told[3].startswith("ask: 4 of 8 calls, 1 failed")
+    assert all(part in told[3] for part in (", 1 cached, 1 retries, 1 truncated", " calls/s", " left"))
 
 
 def test_an_estimate_asks_nothing_and_counts_everything():

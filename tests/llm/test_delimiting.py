@@ -93,7 +93,16 @@ def test_special_tokens_are_taken_apart(given, expected):
 
 @pytest.mark.parametrize(
     "text",
-    ["a < b > c", "p<0.05, |x|>3", "[1] Smith et al.", "f(x) = |x|", "<sub>2</sub>", "<s1>", "see [IMAGE 3]", "<b>bold</b>"],
+    [
+        "a < b > c",
+        "p<0.05, |x|>3",
+        "[1] Smith et al.",
+        "f(x) = |x|",
+        "<sub>2</sub>",
+        "<s1>",
+        "see [IMAGE 3]",
+        "<b>bold</b>",
+    ],
 )
 def test_ordinary_text_is_unchanged(text):
     assert delimited(text).splitlines()[1] == text

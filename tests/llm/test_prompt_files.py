@@ -22,7 +22,9 @@ def test_every_shipped_prompt_is_whole(name):
 
 def test_values_are_data(tmp_path):
     path = tmp_path / "own.txt"
-    content = b"# version: 2b\r\n\r\nQuestion: {{question}}\r\nOptions: {{options}} of {{question}}; {not a place} %s $x\r\n"
+    content = (
+        b"# version: 2b\r\n\r\nQuestion: {{question}}\r\nOptions: {{options}} of {{question}}; {not a place} %s $x\r\n"
+    )
     path.write_bytes(content)
     prompt = load_prompt(path)
     assert (prompt.name, prompt.version, prompt.places) == ("own", "2b", ("question", "options"))

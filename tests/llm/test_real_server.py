@@ -18,7 +18,7 @@ from tests.servers.llama_server import (  # noqa: F401
     llama_server,
 )
 
-pytestmark = pytest.mark.extra
+pytestmark = [pytest.mark.extra, pytest.mark.slow]
 
 SAME_EACH_TIME = {"cache_prompt": False}
 """Without it, the server's prompt cache changes the last digits and now and then a token."""
@@ -132,9 +132,7 @@ def test_images_and_a_schema_at_once(llama_image_server):  # noqa: F811
 def test_an_image_that_is_broken_ends_its_call_only(llama_image_server):  # noqa: F811
     whole = picture(5, 64)
     broken = type(whole)(whole.png[:40] + b"\0" * 40)
-    (failed, answered), _ = ask(
-        llama_image_server, request(QUESTION, broken), request(QUESTION, whole, max_tokens=2)
-    )
+    (failed, answered), _ = ask(llama_image_server, request(QUESTION, broken), request(QUESTION, whole, max_tokens=2))
     assert failed.outcome == "service"
     assert "look at the image" in failed.problem
     assert answered.outcome in ("answered", "truncated")
