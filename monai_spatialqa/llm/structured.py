@@ -30,8 +30,9 @@ def read_structured(text: str, schema: type[BaseModel], *, repair: bool) -> Base
     Args:
         text: the reply.
         schema: the model.
-        repair: drop a closed block of reasoning in front, take JSON out of a code fence, drop trailing commas, where the
-            text as it is does not fit. Only for a reply that ended normally: a cut one must not be made to look whole.
+        repair: drop a closed block of reasoning in front, take JSON out of a code fence, and drop trailing commas,
+            where the text as it is does not fit. Only for a reply that ended normally: a cut one must not be made to
+            look whole.
 
     Raises:
         MisfitError: the text does not fit; the reason.

@@ -21,9 +21,7 @@ def test_dropped_images_are_an_outcome_of_their_own():
         (answer,), account = ask(server, request(QUESTION, picture(), picture(9)))
     assert (answer.outcome, answer.text) == ("image_ignored", "B")
     tokens = server.prompt_tokens(server.chats[0])
-    assert answer.problem == (
-        f"the server dropped the images: {tokens} prompt tokens with 2 of them, {tokens} without"
-    )
+    assert answer.problem == (f"the server dropped the images: {tokens} prompt tokens with 2 of them, {tokens} without")
     assert account.failures == {"image_ignored": 1}
 
 
@@ -73,9 +71,8 @@ def test_a_server_without_counts_is_warned_about_once(caplog):
     with caplog.at_level(logging.WARNING), ScriptedServer(lambda _: reply("B", usage=False)) as server:
         answers, account = ask(server, request("a", picture()), request("b", picture()))
     assert [answer.outcome for answer in answers] == ["answered"] * 2
-    assert [record.getMessage() for record in caplog.records] == [
-        "whether prompts and images arrive whole cannot be checked: the server does not tell the number of prompt tokens"
-    ]
+    (told,) = [record.getMessage() for record in caplog.records]
+    assert told.endswith("cannot be checked: the server does not tell the number of prompt tokens")
     assert account.replies_without_usage == 2
 
 

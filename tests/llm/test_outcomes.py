@@ -181,7 +181,9 @@ def test_a_repair_turn_that_fails_leaves_the_first_text(second, told):
 
 @pytest.mark.parametrize("written", ["1062.5e+26000000", "1062.0e-3000", "NaN", "Infinity", "9" * 400])
 def test_numbers_beyond_the_finite_do_not_pass(written):
-    with ScriptedServer([reply(f'{{"value": {written}, "unit": "ml"}}'), reply({"value": 1.5, "unit": "ml"})]) as server:
+    with ScriptedServer(
+        [reply(f'{{"value": {written}, "unit": "ml"}}'), reply({"value": 1.5, "unit": "ml"})]
+    ) as server:
         answer = ask_one(server, request(schema=Amount))
     assert answer.parsed == Amount(value=1.5, unit="ml")
     assert len(answer.rejected) == 1

@@ -130,7 +130,10 @@ def test_dropped_images_are_found():
 
 
 def test_a_lost_prompt_is_found():
-    with ScriptedServer(lambda _: reply("OK"), swallows_prompt=True) as server, pytest.raises(ModelServiceError) as caught:
+    with (
+        ScriptedServer(lambda _: reply("OK"), swallows_prompt=True) as server,
+        pytest.raises(ModelServiceError) as caught,
+    ):
         preflight(settings(server))
     assert (caught.value.code, caught.value.found) == ("prompt_lost", "3 and 3 prompt tokens")
 
