@@ -10,7 +10,7 @@ from pathlib import Path
 import matplotlib
 from PIL import Image, ImageDraw, ImageFont
 
-from monai_spatialqa.rendering.panels import round_length_mm
+from monai_spatialqa.rendering.scale_bar import BAR_SHARE, round_length_mm
 from monai_spatialqa.rendering.slices import EdgeLetters
 
 _FONT = "DejaVuSans-Bold.ttf"
@@ -27,7 +27,6 @@ _LINE = 1.35
 _LEAST_LINES = 7
 """Lines of text that an image is at least high and wide, to stay an image."""
 
-_BAR_SHARE = 0.28
 _LONGEST_LABEL = "0.05 mm"
 
 
@@ -93,7 +92,7 @@ def burn_in(
     for number, text in enumerate(lines):
         _write(pen, (margin, margin + round(number * size * _LINE)), text, "lt", size)
     if pixel_mm is not None:
-        length_mm = round_length_mm(width * _BAR_SHARE * pixel_mm)
+        length_mm = round_length_mm(width * BAR_SHARE * pixel_mm)
         length = round(length_mm / pixel_mm)
         thick = max(2, size // 5)
         right, bottom = width - 1 - margin, height - 1 - margin
