@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from monai_spatialqa.errors import ScoringError
 from monai_spatialqa.evaluation.attributes import ItemFacts, facts_of
 from monai_spatialqa.evaluation.breakdown import Masks, masks_of, volume_cuts
+from monai_spatialqa.evaluation.circular import circular_figures
 from monai_spatialqa.evaluation.item_rows import ItemRows, item_rows
 from monai_spatialqa.evaluation.matching import unique, unmatched
 from monai_spatialqa.evaluation.result import FIGURES, Counts, Figure, Group, RunResult, Spent
-from monai_spatialqa.evaluation.circular import circular_figures
 from monai_spatialqa.records import Measurement
 from monai_spatialqa.records.answer import Answer, Score
 from monai_spatialqa.records.item import Item
