@@ -40,7 +40,7 @@ def score_answers(
         One score for each answer to an item, in the order of the answers.
 
     Raises:
-        ScoringError: a double id, two answers to the same asking of an item, an item without a fitting reference (a true
+        ScoringError: a double id, two answers to one asking of an item, an item without a fitting reference (a true
             value of 0 has none), or options shown that are not the item's.
     """
     items = list(items)
