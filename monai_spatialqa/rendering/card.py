@@ -52,7 +52,7 @@ def draw_case_card(
     segment_ras_mm: npt.ArrayLike | None = None,
     segment_text: str | None = None,
     window: Window | str | None = None,
-    modality: Modality = "CT",
+    modality: Modality | None = "CT",
     margin_mm: float | None = None,
 ) -> Path:
     """Draw the axial, coronal and sagittal slice through the centre of a structure's box.
@@ -75,7 +75,7 @@ def draw_case_card(
         segment_ras_mm: (2, 3) end points of the measured line, RAS mm.
         segment_text: the measured value with its unit, for the header.
         window: see :func:`choose_window`.
-        modality: CT or MR; decides the default window.
+        modality: CT or MR; decides the default window. None, where nobody says: that of an MR, and no unit is told.
         margin_mm: how much to show around everything drawn. None: the whole volume, unless the structures are so
             small in it that they would be hard to see; infinity: the whole volume.
 
@@ -97,7 +97,7 @@ def draw_case_card(
         raise SettingsError("a margin is 0 mm or more", key="margin_mm", found=margin_mm)
     labels, matrix = reorient_to_ras(np.asarray(label), affine)
     scan = None if image is None else _matching(np.asarray(image), labels.shape, affine)
-    shown = None if scan is None else choose_window(scan, modality, window)
+    shown = None if scan is None else choose_window(scan, modality or "MR", window)
     overlays = [Overlay(structure_label, structure_box(labels, structure_label), STRUCTURE_COLOUR)]
     if other_label is not None:
         overlays.append(Overlay(other_label, structure_box(labels, other_label), OTHER_COLOUR))
@@ -213,11 +213,11 @@ def _position(view: SliceView, matrix: Float) -> str | None:
 
 
 def _notes(
-    window: Window | None, modality: str, matrix: Float, spacing: Float, shape: Sequence[int], field: Field
+    window: Window | None, modality: Modality | None, matrix: Float, spacing: Float, shape: Sequence[int], field: Field
 ) -> str:
     unit = " HU" if modality == "CT" else ""
     parts = [
-        f"{modality} window level {window.level:g}, width {window.width:g}{unit}"
+        f"{modality or 'image'} window level {window.level:g}, width {window.width:g}{unit}"
         if window
         else "labels only, no image",
         "voxel " + " x ".join(f"{length:.4g}" for length in spacing) + " mm",

@@ -10,14 +10,13 @@ from monai_spatialqa.items.wording import readable_name
 from monai_spatialqa.records.answer import Score
 from monai_spatialqa.records.item import LETTERS, Evidence, Item, Reference
 from monai_spatialqa.report.cards import WHY, Card, CardReply
-from monai_spatialqa.report.wording import NONE, TASKS, grouped, percent, plain, readable
+from monai_spatialqa.report.wording import AXES, NONE, TASKS, grouped, percent, plain, readable, tool_words
 
 LONGEST_REPLY = 1200
 """Characters of a reply on a card."""
 
 _MOST_EVIDENCE = 4
 _TIMES = 0.5
-_AXES = {0: "left-right", 1: "anterior-posterior", 2: "superior-inferior"}
 
 
 @dataclass(frozen=True)
@@ -112,15 +111,15 @@ def _evidence(found: Sequence[Evidence]) -> tuple[str, ...]:
     for evidence in found[:_MOST_EVIDENCE]:
         words = []
         for name, value in evidence.arguments.items():
-            if name == "axis" and isinstance(value, int):
-                words.append(_AXES.get(value, str(value)))
+            if name == "axis" and isinstance(value, int) and 0 <= value < len(AXES):
+                words.append(AXES[value])
             else:
                 words += [readable_name(str(each)) for each in (value if isinstance(value, list) else [value])]
         value = plain(evidence.value) if isinstance(evidence.value, float) else evidence.value
         band = ""
         if evidence.low is not None and evidence.high is not None and evidence.low < evidence.high:
             band = f" (within half a voxel {plain(evidence.low)} to {plain(evidence.high)})"
-        lines.append(f"{readable(evidence.tool)}, {', '.join(words)}: {value} {evidence.unit or ''}".rstrip() + band)
+        lines.append(f"{tool_words(evidence.tool)}, {', '.join(words)}: {value} {evidence.unit or ''}".rstrip() + band)
     rest = len(found) - _MOST_EVIDENCE
     return (*lines, f"and {grouped(rest)} more") if rest > 0 else tuple(lines)
 

@@ -11,6 +11,7 @@ from monai_spatialqa.measurement.card_voxels import CardVoxels
 from monai_spatialqa.records import Measurement
 from monai_spatialqa.records.files import system_path
 from monai_spatialqa.records.item import Item, Reference
+from monai_spatialqa.rendering.windows import Modality
 from monai_spatialqa.report.cards import CardPicture
 from monai_spatialqa.report.pictures import make_card_picture
 
@@ -23,11 +24,19 @@ class CasePictures:
     Args:
         measurements: of the cases; they name the files.
         root: folder that their paths are relative to; None for the working directory.
+        modality: of scans whose items do not state it; without either the window is taken from the image.
     """
 
-    def __init__(self, measurements: Iterable[Measurement], root: str | Path | None = None) -> None:
+    def __init__(
+        self,
+        measurements: Iterable[Measurement],
+        root: str | Path | None = None,
+        *,
+        modality: Modality | None = None,
+    ) -> None:
         self._measurements = {measurement.case_id: measurement for measurement in measurements}
         self._root = Path() if root is None else Path(system_path(root))
+        self._modality = modality
         self._last: tuple[str, CardVoxels] | None = None
 
     def __call__(self, item: Item, reference: Reference) -> CardPicture:
@@ -45,7 +54,7 @@ class CasePictures:
             voxels = self._voxels(measurement, label, item)
         except SpatialQAError as error:
             return CardPicture(None, words=f"no picture: {error.problem}")
-        return make_card_picture(measurement, None, label, item, reference, voxels=voxels)
+        return make_card_picture(measurement, None, label, item, reference, voxels=voxels, modality=self._modality)
 
     def _voxels(self, measurement: Measurement, label: Path, item: Item) -> CardVoxels:
         if self._last is None or self._last[0] != measurement.case_id:

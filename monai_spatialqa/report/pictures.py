@@ -18,15 +18,14 @@ from monai_spatialqa.readers.nifti_header import Form
 from monai_spatialqa.readers.scans import Scan
 from monai_spatialqa.records import Measurement, Pair
 from monai_spatialqa.records.item import Evidence, Item, Reference
-from monai_spatialqa.rendering import draw_case_card, percentile_window
+from monai_spatialqa.rendering import draw_case_card
 from monai_spatialqa.rendering.windows import Modality
 from monai_spatialqa.report.cards import CardPicture
-from monai_spatialqa.report.wording import plain
+from monai_spatialqa.report.wording import AXES, plain, tool_words
 
 WIDTH_PIXELS = 1000
 _QUALITIES = (82, 70, 55, 40)
 _LARGEST_BYTES = 110_000
-_AXES = ("left-right", "anterior-posterior", "superior-inferior")
 _BETWEEN_CENTRES = ("center_distance", "offset")
 
 
@@ -37,13 +36,13 @@ class Shown(NamedTuple):
         structure: the one the slices go through.
         other: a second one.
         segment_ras_mm: ends of the measured line.
-        words: the figure in words.
+        figure: what was measured, in words: "distance of box centres 91.7 mm".
     """
 
     structure: str
     other: str | None = None
     segment_ras_mm: Sequence[Sequence[float]] | None = None
-    words: str = ""
+    figure: str = ""
 
 
 def make_card_picture(
@@ -109,7 +108,7 @@ def what_is_shown(measurement: Measurement, item: Item, reference: Reference) ->
         names = [name for name in _structures(evidence) if placed(name)]
         if names:
             segment = _segment(measurement, evidence, names)
-            return Shown(names[0], names[1] if len(names) > 1 else None, segment, _words(evidence))
+            return Shown(names[0], names[1] if len(names) > 1 else None, segment, _figure(evidence))
     names = [name for name in item.structures if placed(name)]
     return Shown(names[0], names[1] if len(names) > 1 else None) if names else None
 
@@ -131,13 +130,14 @@ def _structures(evidence: Evidence) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _words(evidence: Evidence) -> str:
-    """The figure: "center distance: left kidney, L3 vertebra 91.7 mm"."""
+def _figure(evidence: Evidence) -> str:
+    """The figure: "extent left-right 63.0 mm"; more structures than a picture outlines are named."""
     axis = evidence.arguments.get("axis")
-    along = f" {_AXES[axis]}" if isinstance(axis, int) and 0 <= axis < len(_AXES) else ""
-    names = ", ".join(readable_name(name) for name in _structures(evidence))
+    along = f" {AXES[axis]}" if isinstance(axis, int) and 0 <= axis < len(AXES) else ""
+    names = _structures(evidence)
+    of = f" of {', '.join(map(readable_name, names))}:" if len(names) > 2 else ""
     value = plain(evidence.value) if isinstance(evidence.value, float) else str(evidence.value)
-    return f"{evidence.tool.replace('_', ' ')}{along}: {names} {value} {evidence.unit or ''}".strip()
+    return f"{tool_words(evidence.tool)}{along}{of} {value} {evidence.unit or ''}".strip()
 
 
 def _segment(measurement: Measurement, evidence: Evidence, names: Sequence[str]) -> Sequence[Sequence[float]] | None:
@@ -180,9 +180,8 @@ def _drawn(
             other_label=OTHER if others else None,
             other_name=names[1] if others else None,
             segment_ras_mm=shown.segment_ras_mm,
-            segment_text=shown.words or None,
-            modality=modality or "CT",
-            window=percentile_window(voxels.image) if modality is None and voxels.image is not None else None,
+            segment_text=shown.figure or None,
+            modality=modality,
             title=f"{item.case.case_id}: {' and '.join(names)}",
             path=Path(folder, "card.png"),
         )
@@ -191,7 +190,7 @@ def _drawn(
     words = f"Axial, coronal and sagittal slice through the {names[0]} with its outline and bounding box"
     words += f", and those of the {names[1]}" if others else ""
     words += "" if voxels.image is not None else " (the label map only: there is no image on its grid)"
-    words += f". {shown.words[:1].upper()}{shown.words[1:]}." if shown.words else "."
+    words += f". {shown.figure[:1].upper()}{shown.figure[1:]}." if shown.figure else "."
     return CardPicture(_small_jpeg(drawn.resize(size, Image.Resampling.LANCZOS)), "image/jpeg", size, words)
 
 

@@ -45,6 +45,11 @@ TUMOUR_NAMES: dict[str, str] = {
 }
 """What the eight tumour kinds are called at the spokes of the radar."""
 
+AXES = ("left-right", "anterior-posterior", "superior-inferior")
+"""Axes of the RAS grid."""
+
+_TOOLS = {"center_distance": "distance of box centres", "offset": "offset of box centres"}
+
 NONE = "\N{EN DASH}"
 """What stands where a figure does not apply."""
 
@@ -148,6 +153,11 @@ def duration(seconds: float | None) -> str:
 def readable(name: str) -> str:
     """A code as words: ``no_answer_found`` is "no answer found"."""
     return name.replace("_", " ").strip()
+
+
+def tool_words(tool: str) -> str:
+    """What a tool of the evidence measures: ``surface_distance`` is "surface distance"."""
+    return _TOOLS.get(tool, readable(tool))
 
 
 def size(result: RunResult) -> str:

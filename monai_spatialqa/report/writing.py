@@ -14,6 +14,7 @@ from monai_spatialqa.records import Measurement
 from monai_spatialqa.records.answer import Answer, Score
 from monai_spatialqa.records.files import system_path
 from monai_spatialqa.records.item import Item, Reference
+from monai_spatialqa.rendering.windows import Modality
 from monai_spatialqa.report.cards import Draw, select_cards
 from monai_spatialqa.report.case_pictures import CasePictures
 from monai_spatialqa.report.html import write_html
@@ -47,6 +48,7 @@ def write_report(
     references: Iterable[Reference] = (),
     measurements: Iterable[Measurement] = (),
     scans_root: str | Path | None = None,
+    modality: Modality | None = None,
     comparisons: Sequence[Comparison] | None = None,
     title: str = TITLE,
     about: Mapping[str, str] | None = None,
@@ -67,6 +69,7 @@ def write_report(
         references: their answers.
         measurements: of the scans, for the pictures of the cases.
         scans_root: folder that the paths in the measurements are relative to; None for the working directory.
+        modality: of scans whose items do not state it, for the window of the pictures.
         comparisons: of the runs; None compares every two models that saw the scan.
         title: heading of the page.
         about: what was run, as label and text, beside what the results say.
@@ -87,7 +90,7 @@ def write_report(
     scores = {run.result.run: run.scores for run in runs}
     if comparisons is None:
         comparisons = _compared(results, scores, draws, seed)
-    draw: Draw | None = CasePictures(measurements, scans_root) if pictures else None
+    draw: Draw | None = CasePictures(measurements, scans_root, modality=modality) if pictures else None
     answers = {run.result.run: run.answers for run in runs}
     cards = select_cards(scores, answers, items, references, most=most_cards, draw=draw)
     folder = Path(system_path(output_dir))
