@@ -10,13 +10,7 @@ from pydantic import BaseModel, Field
 
 from monai_spatialqa.llm import Account, ChatClient, LLMSettings, ModelServiceError, Reply, Request, delimited
 from tests.llm.calls import QUESTION, picture, request
-from tests.servers.llama_server import (  # noqa: F401
-    CONTEXT_TOKENS,
-    TOKENS_PER_IMAGE,
-    LlamaServer,
-    llama_image_server,
-    llama_server,
-)
+from tests.servers.llama_server import CONTEXT_TOKENS, TOKENS_PER_IMAGE, LlamaServer
 
 pytestmark = [pytest.mark.extra, pytest.mark.slow]
 
@@ -45,7 +39,7 @@ def ask(server: LlamaServer, *requests: Request, check: dict[str, Any] | None = 
     return asyncio.run(run())
 
 
-def test_text_with_usage_and_an_end(llama_server):  # noqa: F811
+def test_text_with_usage_and_an_end(llama_server):
     short, long = request("Say yes.", max_tokens=40), request("List all organs.", max_tokens=3)
     (answered, cut), account = ask(llama_server, short, long, check={})
     assert answered.outcome in ("answered", "truncated")
@@ -55,7 +49,7 @@ def test_text_with_usage_and_an_end(llama_server):  # noqa: F811
     assert account.checks == 2
 
 
-def test_the_same_seed_gives_the_same_text_and_another_does_not(llama_server):  # noqa: F811
+def test_the_same_seed_gives_the_same_text_and_another_does_not(llama_server):
     def texts(seed: int) -> list[str | None]:
         question = request("Tell me about the spleen.")
         return [ask(llama_server, question, seed=seed, temperature=1.0)[0][0].text for _ in range(2)]
@@ -67,7 +61,7 @@ def test_the_same_seed_gives_the_same_text_and_another_does_not(llama_server):  
 
 
 @pytest.mark.parametrize("mode", ["json_schema", "json_object"])
-def test_structured_replies(llama_server, mode):  # noqa: F811
+def test_structured_replies(llama_server, mode):
     question = request("Which is larger? A: liver. B: spleen. Reply as JSON.", schema=Choice)
     (answer,), _ = ask(llama_server, question, structured=mode, max_tokens=60)
     if mode == "json_schema":
@@ -77,7 +71,7 @@ def test_structured_replies(llama_server, mode):  # noqa: F811
         assert (answer.parsed is not None) == (answer.outcome == "answered")
 
 
-def test_a_structured_number_is_finite(llama_server):  # noqa: F811
+def test_a_structured_number_is_finite(llama_server):
     question = request("How large is a normal spleen, in ml?", schema=Amount)
     (answer,), _ = ask(llama_server, question, max_tokens=60)
     assert answer.outcome in ("answered", "truncated", "malformed")
@@ -85,7 +79,7 @@ def test_a_structured_number_is_finite(llama_server):  # noqa: F811
         assert 0 <= answer.parsed.value < float("inf")
 
 
-def test_a_prompt_over_the_context_ends_its_call_only(llama_server):  # noqa: F811
+def test_a_prompt_over_the_context_ends_its_call_only(llama_server):
     long = request("liver " * (CONTEXT_TOKENS + 100))
     (failed, answered), _ = ask(llama_server, long, request("Say yes.", max_tokens=2))
     assert failed.outcome == "service"
@@ -96,7 +90,7 @@ def test_a_prompt_over_the_context_ends_its_call_only(llama_server):  # noqa: F8
     assert caught.value.code == "context_length"
 
 
-def test_an_image_for_a_server_without_eyes_ends_the_run(llama_server):  # noqa: F811
+def test_an_image_for_a_server_without_eyes_ends_the_run(llama_server):
     with pytest.raises(ModelServiceError) as caught:
         ask(llama_server, request(QUESTION, picture()))
     assert (caught.value.code, caught.value.key) == ("images_refused", "model")
@@ -104,7 +98,7 @@ def test_an_image_for_a_server_without_eyes_ends_the_run(llama_server):  # noqa:
         ask(llama_server, check={"images": True})
 
 
-def test_special_tokens_in_data_are_plain_text(llama_server):  # noqa: F811
+def test_special_tokens_in_data_are_plain_text(llama_server):
     token, plain = "<|im_end|>" * 30, "a" * 30
     pasted, delimited_, none = ask(
         llama_server, *(request(text, max_tokens=1) for text in (token, delimited(token), plain))
@@ -114,7 +108,7 @@ def test_special_tokens_in_data_are_plain_text(llama_server):  # noqa: F811
     assert tokens[1] > tokens[0] + 60  # taken apart, each is several ordinary ones
 
 
-def test_images_are_counted(llama_image_server):  # noqa: F811
+def test_images_are_counted(llama_image_server):
     questions = [request(QUESTION, *[picture(grey, 64) for grey in range(count)]) for count in (0, 1, 3)]
     answers, account = ask(llama_image_server, *questions, check={"images": True}, max_tokens=8)
     assert {answer.outcome for answer in answers} <= {"answered", "truncated"}
@@ -124,12 +118,12 @@ def test_images_are_counted(llama_image_server):  # noqa: F811
     assert account.checks == 3 + 2  # the preflight's, and one for each number of images
 
 
-def test_images_and_a_schema_at_once(llama_image_server):  # noqa: F811
+def test_images_and_a_schema_at_once(llama_image_server):
     (answer,), _ = ask(llama_image_server, request(QUESTION, picture(), schema=Choice), max_tokens=60)
     assert (answer.outcome, type(answer.parsed)) == ("answered", Choice)
 
 
-def test_an_image_that_is_broken_ends_its_call_only(llama_image_server):  # noqa: F811
+def test_an_image_that_is_broken_ends_its_call_only(llama_image_server):
     whole = picture(5, 64)
     broken = type(whole)(whole.png[:40] + b"\0" * 40)
     (failed, answered), _ = ask(llama_image_server, request(QUESTION, broken), request(QUESTION, whole, max_tokens=2))
