@@ -45,7 +45,8 @@ class EvaluateSettings(BaseModel):
     model: str | None = Field(None, description="name of the model, as its server knows it; null: only baselines")
     base_url: str | None = Field(None, description="address of the OpenAI-compatible server; null: OpenAI's own")
     llm: dict[str, Any] = Field(
-        default_factory=dict, description="further settings of the client: temperature, max_tokens, concurrency, cache ..."
+        default_factory=dict,
+        description="further settings of the client: temperature, max_tokens, concurrency, cache ...",
     )
     adapter: str = Field("openai", description="how the model is asked: openai, or one that was registered")
     adapter_options: dict[str, Any] = Field(
