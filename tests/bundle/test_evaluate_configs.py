@@ -69,10 +69,10 @@ def test_a_model_is_asked_and_reported() -> None:
         assert "<html" in Path(where, "report.html").read_text(encoding="utf-8")
     runs = json.loads(Path("report/report.json").read_text(encoding="utf-8"))["runs"]
     assert [one["run"] for one in runs] == [
-        "scripted",
         "again",
-        "scripted (blind)",
+        "scripted",
         "again (blind)",
+        "scripted (blind)",
         "random",
         "always_a",
         "frequency",
@@ -84,9 +84,11 @@ def test_a_model_is_asked_and_reported() -> None:
 
 def test_questions_without_a_reply_make_the_exit_code_1() -> None:
     Path("ct/case_a.nii").unlink()
-    with ScriptedServer(lambda asked: reply(right_reply(asked.text))) as server:
-        with pytest.raises(SystemExit, match="6 questions have no reply"):
-            run(EVALUATE, model="scripted", base_url=server.base_url, **QUICK)
+    with (
+        ScriptedServer(lambda asked: reply(right_reply(asked.text))) as server,
+        pytest.raises(SystemExit, match="6 questions have no reply"),
+    ):
+        run(EVALUATE, model="scripted", base_url=server.base_url, **QUICK)
     assert Path("evaluation/report.html").exists()
 
 
