@@ -64,7 +64,7 @@ class ChoiceAccuracyMetric(CumulativeIterationMetric):
             SpatialQAError: not one whole number per answer.
         """
         answers, truths = paired(y_pred, y)
-        return super().__call__(answers, truths.to(answers.device), **kwargs)  # type: ignore[no-any-return, return-value]
+        return super().__call__(answers, truths.to(answers.device), **kwargs)  # type: ignore[return-value]
 
     def _compute_tensor(self, y_pred: torch.Tensor, y: torch.Tensor | None = None, **kwargs: Any) -> torch.Tensor:
         assert y is not None
