@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from monai_spatialqa.answers.cues import NOT_BUT, RIGHT, STATED, taken_back
+from monai_spatialqa.answers.cues import NOT_BUT, RIGHT, RIGHT_WORDS, stated_in, taken_back
 from monai_spatialqa.answers.json_reply import answer_fields
 from monai_spatialqa.answers.letters import Stated, letter_at, whole_letter
 from monai_spatialqa.answers.option_text import LETTERS, Options, as_options
 from monai_spatialqa.answers.reasoning import final_part
 from monai_spatialqa.answers.refusals import abstains_at, silence
 from monai_spatialqa.answers.result import ChoiceReading
-from monai_spatialqa.answers.text import plain, small
+from monai_spatialqa.answers.text import Vocabulary, plain, small
 from monai_spatialqa.errors import SettingsError
 
 _FIELDS = (
@@ -26,6 +26,9 @@ _LINE_LABEL = re.compile(r"(?:^|\n)[(\[]?(?:option )?[(\[]?([A-Za-z])[)\].:](?= 
 _WRONG = re.compile(r"\b(?:incorrect|wrong|not (?:correct|right|true|the)|false|too (?:small|large|low|high))\b", re.IGNORECASE)
 _NONE_OF = re.compile(r"\b(?:none|neither|all|both) of (?:the|these|them)\b|以上都不", re.IGNORECASE)
 _YES_NO_HEAD = re.compile(r"(yes|no)\b(?=[,.;:!\n]| -| –| —|$| because| it| the| there)", re.IGNORECASE)  # noqa: RUF001
+_LEAD = re.compile(r"[\s\"'“(\[]{0,4}(?:(?:the|a|an|die|der|das|la|le|el) )?")
+_LABELLED = re.compile(r"[\s\"'(\[]{0,4}([A-Za-z])[)\]\"']{0,2}[.:,)-]{0,2} ?[(\"'-]{0,2} ?")
+_LABEL_END = re.compile(r"[)\]\"'.:,]{0,3} ?[(\"'-]{0,2} ?")
 _PLACEHOLDERS = "XYN"
 
 
@@ -127,11 +130,12 @@ def _stated(text: str, options: Options) -> ChoiceReading | None:
     lowered = small(text)
     echoes = options.echoes(text, lowered)
     found: list[_Found] = []
-    for cue in STATED.finditer(text):
+    for cue in reversed(stated_in(text, lowered)):
         said = _behind(text, lowered, cue, options, echoes)
         if said is not None and not taken_back(text, cue.start()):
             found.append(_Found(cue.start(), said))
-    for right in RIGHT.finditer(text):
+            break
+    for right in RIGHT.finditer(text) if Vocabulary(lowered).any_of(RIGHT_WORDS) else ():
         letter, between = right["letter"], right["text"]
         own = between is None or options.letter_of(between) == letter
         if own and letter in options.letters and not taken_back(text, right.start()):
@@ -162,13 +166,13 @@ def _behind(
 
 def _skipped(lowered: str, at: int) -> int:
     """Behind quotation marks, brackets and an article."""
-    found = re.compile(r"[\s\"'“(\[]{0,4}(?:(?:the|a|an|die|der|das|la|le|el) )?").match(lowered, at)
+    found = _LEAD.match(lowered, at)
     return found.end() if found else at
 
 
 def _with_text(text: str, lowered: str, at: int, options: Options) -> Stated | None:
     """A letter whose own option's text follows, with a blank or a mark between: ``B 12 ml``, ``(a) liver``."""
-    found = re.compile(r"[\s\"'(\[]{0,4}([A-Za-z])[)\]\"']{0,2}[.:,)-]{0,2} ?[(\"'-]{0,2} ?").match(text, at)
+    found = _LABELLED.match(text, at)
     if found is None or found[1].upper() not in options.letters:
         return None
     own = options.texts[options.letters.index(found[1].upper())]
@@ -187,7 +191,7 @@ def _from_letter(
         return None
     if stated.letter not in options.letters and not strong:
         return None
-    behind = re.compile(r"[)\]\"'.:,]{0,3} ?[(\"'-]{0,2} ?").match(lowered, stated.end)
+    behind = _LABEL_END.match(lowered, stated.end)
     other = options.letter_at(lowered, behind.end()) if behind and behind.end() > stated.end else None
     return _chosen(stated.letter, options, "statement", other is not None and other[0] != stated.letter)
 
@@ -204,6 +208,8 @@ def _edges(text: str, lowered: str, options: Options, echoes: frozenset[int]) ->
         own = said is not None and said[0] == letter
         prose = head["letter"].isupper() and letter != "I" and head["mark"] not in (",", ";") or not line
         second = letter_at(text, at, strict=True) if head["mark"] == "," else None
+        if text == "I":  # a pronoun cut off
+            return []
         if letter in options.letters and labels <= {letter} and second is None and (own or prose):
             joined = re.match(r"(?:or|and|oder|或)\b", line)
             if joined:

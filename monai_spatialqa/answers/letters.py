@@ -91,7 +91,7 @@ def _two(text: str, end: int, first: str) -> bool:
         return False
     if found["letter"].islower() and (first.isupper() or found["letter"] == "i"):
         return False
-    after = text[found.end("letter") :]
+    after = text[found.end("letter") : found.end("letter") + 20]
     clause = not after or after[0] in ".,;:!?)]\n\"'”。，" or ord(after[0]) > 0x2E80 or found["open"] != ""
     if found["joint"].strip(" ") in (",", ";"):
         return clause and not after.startswith((")", ". ", ": ")) or after[:1] in ("", "\n")

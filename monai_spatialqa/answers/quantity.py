@@ -22,7 +22,7 @@ from monai_spatialqa.answers.quantity_cues import (
 from monai_spatialqa.answers.reasoning import final_part
 from monai_spatialqa.answers.refusals import abstains_at, silence
 from monai_spatialqa.answers.result import QuantityReading
-from monai_spatialqa.answers.text import plain
+from monai_spatialqa.answers.text import Vocabulary, plain, small
 from monai_spatialqa.answers.written import FOREIGN, numbers_in
 from monai_spatialqa.errors import SettingsError
 from monai_spatialqa.quantities.units import UNITS, unit_spelled
@@ -112,10 +112,13 @@ def _in_text(text: str, asked: str | None, *, strict: bool) -> QuantityReading:
     terms = terms_in(text, numbers_in(text), asked)
     if terms and _is_whole(text, terms):
         return _from(terms[0], asked, "number", strict=strict)
+    lowered = small(text)
+    vocabulary = Vocabulary(lowered)
     last: Term | str | None = None
-    for at, direct in statements(text):
-        said = _said(text, at, terms, asked, direct=direct)
-        last = said if said is not None else last
+    for at, direct in statements(text, lowered, vocabulary):
+        last = _said(text, at, terms, asked, direct=direct)
+        if last is not None:
+            break
     if isinstance(last, str):
         return QuantityReading(reason=last)
     if last is None and terms and _heads(text, terms[0]):

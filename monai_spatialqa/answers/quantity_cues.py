@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
-from monai_spatialqa.answers.cues import STATED, taken_back
+from monai_spatialqa.answers.cues import MOST_CUES, stated_in, taken_back
 from monai_spatialqa.answers.refusals import declines
+from monai_spatialqa.answers.text import Vocabulary
 from monai_spatialqa.quantities.units import UNITS
 
 _NAMES = (
@@ -55,19 +55,26 @@ _CORRECTED = re.compile(
 )
 
 
-def statements(text: str) -> Iterator[tuple[int, bool]]:
-    """Where a statement of the answer begins, in the order of the text, and whether the number must follow at once."""
-    found = [(cue.start(), cue.end(), False) for cue in STATED.finditer(text) if cue.lastgroup == "strong"]
-    found += [(cue.start(), cue.end(), False) for cue in _SAID.finditer(text)]
-    found += [(cue.start(), cue.end(), True) for cue in _CORRECTED.finditer(text)]
-    for start, end, direct in sorted(found):
-        if not taken_back(text, start):
-            yield end, direct
+_SAID_WORDS = frozenset(("my", "best", "final", "overall", "i", "we"))
+_CORRECTED_WORDS = frozenset(
+    "actually wait correction scratch make i rather sorry no hmm oops instead genauer pardon".split()
+)
+
+
+def statements(text: str, lowered: str, vocabulary: Vocabulary) -> list[tuple[int, bool]]:
+    """Where a statement of the answer begins, the last one first, and whether the number must follow at once."""
+    found = [(cue.start(), cue.end(), False) for cue in stated_in(text, lowered) if cue.lastgroup == "strong"]
+    if vocabulary.any_of(_SAID_WORDS):
+        found += [(cue.start(), cue.end(), False) for cue in _SAID.finditer(text)]
+    if vocabulary.any_of(_CORRECTED_WORDS):
+        found += [(cue.start(), cue.end(), True) for cue in _CORRECTED.finditer(text)]
+    latest = sorted(found, reverse=True)[:MOST_CUES]
+    return [(end, direct) for start, end, direct in latest if not taken_back(text, start)]
 
 
 def declined_spans(text: str) -> list[tuple[int, int]]:
     """Sentences that say that the number cannot be told: numbers in them are none, up to a ``but``."""
-    if not declines(text):
+    if declines(text) is None:
         return []
     spans, start = [], 0
     for end in (*(found.end() for found in re.finditer(r"[.!?;](?=\s)|[\n。；]", text)), len(text)):

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 
+from monai_spatialqa.answers.text import Vocabulary
 from monai_spatialqa.quantities import EXPONENT, number_pattern, written_number
 from monai_spatialqa.quantities.units import ANY_SPELLING, READ_UNITS, UNITS
 
@@ -25,7 +26,7 @@ _ALONE = r"(?=\s*(?:[.,;:!?)\]]*(?:\s|$)|$))"
 _LOOSE_UNIT = "|".join(UNITS[name].all_spellings for name in READ_UNITS)
 _NUMBER = number_pattern(rf"(?=[ -]?(?:(?:{_LOOSE_UNIT}){_END}|[.,;:!?)\]]*(?:\n|$)))")
 _QUANTITY = re.compile(
-    rf"(?<![A-Za-z0-9_À-ɏ.,^])(?<![A-Za-z0-9]['’])(?P<sign>[-−–+](?=[\d.]))?(?P<number>10\^ ?[-−+]?\d{{1,3}}|{_NUMBER})"
+    rf"(?<![A-Za-z0-9_À-ɏ.,^])(?<![A-Za-z0-9]['’])(?P<sign>[-−–+](?=[\d.])|(?:minus|negative) )?(?P<number>10\^ ?[-−+]?\d{{1,3}}|{_NUMBER})"
     rf"(?P<exponent>{EXPONENT})?(?P<scale> ?(?:thousand|million|billion|百万|万|千|亿)(?![A-Za-z])|k(?![A-Za-z]))?"
     rf"(?:(?: |-|‐| ?[(\[])?(?:(?P<foreign>(?:{_OTHER}){_END}|(?:{_LOOSE_UNIT})(?: ?/ ?[A-Za-z]| per [a-z]))"
     rf"|(?:{ANY_SPELLING}){_END}(?![\^/]\d))|(?![A-Za-z0-9_À-ɏ^]|[.,'’:]\d))",
@@ -74,6 +75,22 @@ _ASIDE = re.compile(
     r"|voxel|pixel|resolution|field of view|compared|for example|e\.g\.|normalerweise|üblicherweise|normalement)|正常|通常|一般|层厚|间距",
     re.IGNORECASE,
 )
+_BOUND_WORDS = frozenset(
+    "than under below over above beyond exceed exceeds exceeding at up maximum minimum max min upper lower or and als unter"
+    " über mindestens höchstens bis oder de au plus moins ou más menos al o".split()
+)
+_ID_WORDS = frozenset(
+    "label labels slice slices step steps level levels fig figs figure figures image images case cases question questions"
+    " option options id ids no nos page pages segment segments structure structures series frame frames item items grade grades"
+    " stage stages type types phase phases patient patients table tables row rows column columns class classes index channel"
+    " channels section sections chapter chapters part parts method methods equation equations window windows version versions"
+    " example examples q schicht schritt coupe étape".split()
+)
+_NEGATIONS = frozenset(("not", "nicht", "pas", "never", "isn", "wasn"))
+_ASIDES = frozenset(
+    "normal normally typical typically usual usually reference average healthy literature spacing slice voxel pixel resolution"
+    " field compared for e normalerweise üblicherweise normalement".split()
+)
 _CLAUSE_END = ".;!?\n,(。；，"
 
 
@@ -107,6 +124,10 @@ def numbers_in(text: str) -> list[Written]:
 
 
 def _numbers(text: str) -> Iterator[Written]:
+    vocabulary = Vocabulary(text.lower())
+    bounds = vocabulary.any_of(_BOUND_WORDS) or any(sign in text for sign in "<>≤≥⩽⩾+")
+    ids = vocabulary.any_of(_ID_WORDS) or "#" in text
+    denials, asides = vocabulary.any_of(_NEGATIONS), vocabulary.any_of(_ASIDES)
     end = -1
     for found in _QUANTITY.finditer(text):
         sign, start = found["sign"] or "", found.start()
@@ -120,20 +141,23 @@ def _numbers(text: str) -> Iterator[Written]:
             told = _UNIT_BEFORE.search(before[-40:])
             unit = _unit_of(told) if told else None
         value = _value(found["number"], found["exponent"], found["scale"])
-        if value is not None and sign in ("-", "−", "–"):
+        if value is not None and sign not in ("", "+"):
             value = -value
         end = found.end()
-        clause = before[max(before.rfind(mark) for mark in _CLAUSE_END) + 1 :]
         yield Written(
             value,
             unit,
             start,
             end,
-            bound=bool(_BOUND.search(before[-45:]) or _BOUND_BEHIND.match(text, end)),
-            negated=_NEGATED.search(before[-40:]) is not None,
-            named=unit is None and _is_named(text, start, end, before),
-            aside=_ASIDE.search(clause) is not None,
+            bound=bounds and bool(_BOUND.search(before[-45:]) or _BOUND_BEHIND.match(text, end)),
+            negated=denials and _NEGATED.search(before[-40:]) is not None,
+            named=unit is None and (ids and _ID.search(before[-30:]) is not None or _is_named(text, start, end, before)),
+            aside=asides and _ASIDE.search(_clause(before)) is not None,
         )
+
+
+def _clause(before: str) -> str:
+    return before[max(before.rfind(mark) for mark in _CLAUSE_END) + 1 :]
 
 
 def _unit_of(found: re.Match[str]) -> str | None:
@@ -151,9 +175,7 @@ def _value(number: str, exponent: str | None, scale: str | None) -> Decimal | No
 
 
 def _is_named(text: str, start: int, end: int, before: str) -> bool:
-    """Whether a bare number is an id, a marker of a list, or counts something."""
-    if _ID.search(before[-30:]):
-        return True
+    """Whether a bare number is the marker of a list, or counts something."""
     if _MARKER.search(before[-3:]) and end - start <= 3 and _MARKED.match(text, end):
         return True
     behind = text[end : end + 1]
