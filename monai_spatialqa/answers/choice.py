@@ -246,7 +246,7 @@ def _by_text(text: str, options: Options) -> ChoiceReading | None:
 
 def _nothing(text: str) -> ChoiceReading:
     """Why nothing was read."""
-    quiet = silence(text)
+    quiet = silence(text, Vocabulary(small(text)))
     if quiet:
         return ChoiceReading(reason=quiet)
     if re.search(r"(?<![A-Za-z0-9])[A-Z][).]? ?(?:or|and|或|和|/|&|,) ?[(]?[A-Z](?![A-Za-z0-9])", text) or (

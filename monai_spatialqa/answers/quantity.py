@@ -108,14 +108,13 @@ def _in_text(text: str, asked: str | None, *, strict: bool) -> QuantityReading:
         return QuantityReading(reason="empty")
     if NOT_FINITE.fullmatch(text):
         return QuantityReading(reason="not_finite")
-    text = with_digits(text)
-    terms = terms_in(text, numbers_in(text), asked)
+    vocabulary = Vocabulary(small(text))
+    text = with_digits(text, vocabulary)
+    terms = terms_in(text, numbers_in(text, vocabulary), asked)
     if terms and _is_whole(text, terms):
         return _from(terms[0], asked, "number", strict=strict)
-    lowered = small(text)
-    vocabulary = Vocabulary(lowered)
     last: Term | str | None = None
-    for at, direct in statements(text, lowered, vocabulary):
+    for at, direct in statements(text, small(text), vocabulary):
         last = _said(text, at, terms, asked, direct=direct)
         if last is not None:
             break
@@ -125,7 +124,7 @@ def _in_text(text: str, asked: str | None, *, strict: bool) -> QuantityReading:
         last = terms[0]
     if last is not None:
         return _from(last, asked, "statement", strict=strict)
-    return _last_fitting(text, terms, asked, strict=strict)
+    return _last_fitting(text, terms, asked, vocabulary, strict=strict)
 
 
 def _is_whole(text: str, terms: list[Term]) -> bool:
@@ -179,9 +178,11 @@ def _sentence_end(text: str, at: int) -> int:
     return end
 
 
-def _last_fitting(text: str, terms: list[Term], asked: str | None, *, strict: bool) -> QuantityReading:
+def _last_fitting(
+    text: str, terms: list[Term], asked: str | None, vocabulary: Vocabulary, *, strict: bool
+) -> QuantityReading:
     """The last number with a fitting unit, else the one bare number."""
-    declined = declined_spans(text)
+    declined = declined_spans(text, vocabulary)
     counted = [
         term
         for term in terms
@@ -196,7 +197,7 @@ def _last_fitting(text: str, terms: list[Term], asked: str | None, *, strict: bo
         return _from(equated[-1], asked, "bare_number", strict=strict)
     if bare and len({term.value for term in bare}) == 1:
         return _from(bare[-1], asked, "bare_number", strict=strict)
-    quiet = silence(text)
+    quiet = silence(text, vocabulary)
     if quiet:
         return QuantityReading(reason=quiet)
     if bare or any(term.kind == "size" and term.unit is None for term in counted):

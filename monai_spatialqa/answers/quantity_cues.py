@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 
 from monai_spatialqa.answers.cues import MOST_CUES, stated_in, taken_back
-from monai_spatialqa.answers.refusals import declines
+from monai_spatialqa.answers.refusals import SILENT_WORDS, declines
 from monai_spatialqa.answers.text import Vocabulary
 from monai_spatialqa.quantities.units import UNITS
 
@@ -55,6 +55,10 @@ _CORRECTED = re.compile(
 )
 
 
+_BUT = re.compile(
+    r"\b(?:but|however|although|though|yet|estimate|approximately|aber|mais|pero)\b|但", re.IGNORECASE
+)
+_SENTENCE = re.compile(r"[.!?;](?=\s)|[\n。；]")
 _SAID_WORDS = frozenset(("my", "best", "final", "overall", "i", "we"))
 _CORRECTED_WORDS = frozenset(
     "actually wait correction scratch make i rather sorry no hmm oops instead genauer pardon".split()
@@ -72,17 +76,15 @@ def statements(text: str, lowered: str, vocabulary: Vocabulary) -> list[tuple[in
     return [(end, direct) for start, end, direct in latest if not taken_back(text, start)]
 
 
-def declined_spans(text: str) -> list[tuple[int, int]]:
+def declined_spans(text: str, vocabulary: Vocabulary) -> list[tuple[int, int]]:
     """Sentences that say that the number cannot be told: numbers in them are none, up to a ``but``."""
-    if declines(text) is None:
+    if not vocabulary.any_of(SILENT_WORDS) or declines(text) is None:
         return []
     spans, start = [], 0
-    for end in (*(found.end() for found in re.finditer(r"[.!?;](?=\s)|[\n。；]", text)), len(text)):
+    for end in (*(found.end() for found in _SENTENCE.finditer(text)), len(text)):
         at = declines(text[start:end])
         if at is not None:
-            but = re.compile(r"\b(?:but|however|although|though|yet|estimate|approximately|aber|mais|pero)\b|但", re.IGNORECASE).search(
-                text, start + at, end
-            )
+            but = _BUT.search(text, start + at, end)
             spans.append((start, but.end() if but else end))
         start = end
     return spans

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import re
 
+from monai_spatialqa.answers.text import Vocabulary
+
 _CANNOT = r"(?:can ?not|can[’']?t|could not|couldn[’']?t|(?:am|is|are|was) (?:not able|unable) to|unable to|not possible to|impossible to)"
 _TELL = r"(?:be )?(?:accurately |reliably |exactly |precisely |definitively |confidently |directly )?(?:determin|measur|tell|told|estimat|answer|say|said|conclu|know|asses|comput|calculat|judg|identif|infer|quantif|see|find|decid)"
 _ABSTAINED = re.compile(
@@ -28,8 +30,17 @@ _REFUSED = re.compile(
 _START = re.compile(r"[\s\"'“(\[]*(?:that )?(?:it |this |the [a-z]+ |i |we )?$", re.IGNORECASE)
 
 
-def silence(text: str) -> str | None:
-    """``abstained`` or ``refusal`` when a text says so anywhere, else None. Abstaining is asked for first."""
+SILENT_WORDS = frozenset(
+    "cannot can couldn could unable impossible not don insufficient inadequate no indeterminate undetermined unknown n kann"
+    " können nicht unbekannt ne je se sorry as decline won refuse consult tut désolé siento possible weiß".split()
+)
+"""Words one of which every phrase has."""
+
+
+def silence(text: str, vocabulary: Vocabulary) -> str | None:
+    """``abstained`` or ``refusal`` when a text, whose words these are, says so anywhere. Abstaining is asked for first."""
+    if not vocabulary.any_of(SILENT_WORDS):
+        return None
     if _ABSTAINED.search(text):
         return "abstained"
     return "refusal" if _REFUSED.search(text) else None

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
@@ -15,7 +16,7 @@ from monai_spatialqa.quantities.units import ANY_SPELLING, READ_UNITS, UNITS
 FOREIGN = "?"
 """Stands for a unit that measures something no item asks for: ``kg``, ``HU``, ``ml/min``."""
 
-_END = r"(?![A-Za-z0-9_À-ɏ²³])"
+_END = r"(?:(?<=[\u4e00-\u9fff])|(?![A-Za-z0-9_À-ɏ²³]))"
 _PER = r"(?! ?/ ?[A-Za-z]| per [a-z])"
 _OTHER = (
     r"kgs?|mg|g|grams?|kilograms?|kilos?|hu|hounsfield(?: units?)?|°c?|deg(?:rees?)?|years?|yrs?|months?|weeks?|days?|hours?|hrs?|"
@@ -32,6 +33,11 @@ _QUANTITY = re.compile(
     rf"|(?:{ANY_SPELLING}){_END}(?![\^/]\d))|(?![A-Za-z0-9_À-ɏ^]|[.,'’:]\d))",
     re.IGNORECASE,
 )
+_DIGITS = re.compile(r"\d+")
+_SPOKEN_SIGN = re.compile(r"(?:minus|negative) $", re.IGNORECASE)
+MOST_NUMBERS = 2000
+"""Of a text with more numbers only the last ones are read."""
+
 _SCALES = {"thousand": 3, "k": 3, "千": 3, "万": 4, "million": 6, "百万": 6, "亿": 8, "billion": 9}
 
 _ABOUT = (
@@ -76,8 +82,9 @@ _ASIDE = re.compile(
     re.IGNORECASE,
 )
 _BOUND_WORDS = frozenset(
-    "than under below over above beyond exceed exceeds exceeding at up maximum minimum max min upper lower or and als unter"
-    " über mindestens höchstens bis oder de au plus moins ou más menos al o".split()
+    "than under below over above beyond exceed exceeds exceeding least most up maximum minimum max min upper lower more less"
+    " larger smaller greater fewer longer shorter higher als unter über mindestens höchstens bis mehr weniger plus moins más"
+    " menos".split()
 )
 _ID_WORDS = frozenset(
     "label labels slice slices step steps level levels fig figs figure figures image images case cases question questions"
@@ -118,18 +125,39 @@ class Written:
     aside: bool = False
 
 
-def numbers_in(text: str) -> list[Written]:
-    """Every number of a text in the form of ``plain``, in the order of the text."""
-    return list(_numbers(text))
+def numbers_in(text: str, vocabulary: Vocabulary) -> list[Written]:
+    """Every number of a text in the form of ``plain``, in the order of the text; the last ``MOST_NUMBERS`` of them.
+
+    Args:
+        text: in the form of ``plain``.
+        vocabulary: its words.
+    """
+    return list(_numbers(text, vocabulary))
 
 
-def _numbers(text: str) -> Iterator[Written]:
-    vocabulary = Vocabulary(text.lower())
+def _matches(text: str) -> Iterator[re.Match[str]]:
+    """Where ``_QUANTITY`` matches, found by the digits."""
+    at = 0
+    while digits := _DIGITS.search(text, at):
+        start = digits.start()
+        if start and text[start - 1] == ".":
+            start -= 1
+        if start and text[start - 1] in "-−–+":
+            start -= 1
+        elif start > 5 and (spoken := _SPOKEN_SIGN.search(text, max(0, start - 9), start)):
+            start = spoken.start()
+        found = _QUANTITY.match(text, max(start, at)) or _QUANTITY.match(text, digits.start())
+        if found:
+            yield found
+        at = found.end() if found else digits.end()
+
+
+def _numbers(text: str, vocabulary: Vocabulary) -> Iterator[Written]:
     bounds = vocabulary.any_of(_BOUND_WORDS) or any(sign in text for sign in "<>≤≥⩽⩾+")
     ids = vocabulary.any_of(_ID_WORDS) or "#" in text
     denials, asides = vocabulary.any_of(_NEGATIONS), vocabulary.any_of(_ASIDES)
     end = -1
-    for found in _QUANTITY.finditer(text):
+    for found in deque(_matches(text), maxlen=MOST_NUMBERS):
         sign, start = found["sign"] or "", found.start()
         if not sign and start > 1 and text[start - 1] in "-–‐" and text[start - 2].isalnum() and end != start - 1:
             continue  # part of a name: L1-5, COVID-19

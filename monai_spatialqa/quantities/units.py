@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 
 
 @dataclass(frozen=True)
@@ -115,6 +116,7 @@ def unit_named(text: str | None) -> str | None:
     return None if found is None or found.lastgroup is None else SHOWN_UNITS[int(found.lastgroup[1:])]
 
 
+@lru_cache(maxsize=256)
 def unit_spelled(text: str) -> str | None:
     """The same with the spellings of replies, too: ``"cm³"`` as LaTeX writes it, ``"毫升"``, ``"Kubikzentimeter"``."""
     found = _SPELLED.fullmatch(text.strip().rstrip("."))
