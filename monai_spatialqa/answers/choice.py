@@ -21,9 +21,14 @@ _FIELDS = (
     *("final_answer", "answer", "correct_answer", "choice", "answer_choice", "selected_option", "correct_option"),
     *("option", "letter", "selection", "prediction", "答案"),
 )
-_HEAD = re.compile(r"[(\[\"]?(?:option |choice )?[(\[\"]?(?P<letter>[A-Za-z])[)\]\"]?(?P<mark>[.):,;]| -| –| —|(?= because| since|\n|$))[)\]\"]?(?: |\n|$)", re.IGNORECASE)  # noqa: RUF001
+_HEAD = re.compile(
+    r"[(\[\"]?(?:option |choice )?[(\[\"]?(?P<letter>[A-Za-z])[)\]\"]?(?P<mark>[.):,;]| -| –| —|(?= because| since|\n|$))[)\]\"]?(?: |\n|$)",
+    re.IGNORECASE,
+)  # noqa: RUF001
 _LINE_LABEL = re.compile(r"(?:^|\n)[(\[]?(?:option )?[(\[]?([A-Za-z])[)\].:](?= )", re.IGNORECASE)
-_WRONG = re.compile(r"\b(?:incorrect|wrong|not (?:correct|right|true|the)|false|too (?:small|large|low|high))\b", re.IGNORECASE)
+_WRONG = re.compile(
+    r"\b(?:incorrect|wrong|not (?:correct|right|true|the)|false|too (?:small|large|low|high))\b", re.IGNORECASE
+)
 _NONE_OF = re.compile(r"\b(?:none|neither|all|both) of (?:the|these|them)\b|以上都不", re.IGNORECASE)
 _YES_NO_HEAD = re.compile(r"(yes|no)\b(?=[,.;:!\n]| -| –| —|$| because| it| the| there)", re.IGNORECASE)  # noqa: RUF001
 _LEAD = re.compile(r"[\s\"'“(\[]{0,4}(?:(?:the|a|an|die|der|das|la|le|el) )?")
@@ -73,10 +78,13 @@ def read_choice(reply: str | None, options: Sequence[str], *, allow_abstain: boo
     final = final_part(reply)
     if final.reason:
         return ChoiceReading(reason=final.reason, flags=final.flags)
-    reading = _read(final.text, as_options(options))
+    prepared = as_options(options)
+    reading = _read(final.text, prepared)
     if reading.letter is None and reading.reason in ("abstained", "refusal"):
         abstained = allow_abstain and reading.reason == "abstained"
         reading = replace(reading, abstained=abstained, reason="abstained" if abstained else "refusal")
+    if reading.letter and prepared.says_undetermined(reading.letter):
+        reading = replace(reading, abstained=True)
     return replace(reading, flags=(*reading.flags, *final.flags)) if final.flags else reading
 
 
@@ -86,7 +94,7 @@ def _read(raw: str, options: Options) -> ChoiceReading:
         value = next(fields[name] for name in _FIELDS if name in fields)
         return _in_field(value, options)
     text = plain(raw)
-    return _whole(text, options) or _stated(text, options) or _by_text(text, options) or _nothing(text)
+    return _whole(text, options) or _stated(text, options) or _by_text(text, options) or _nothing(text, options)
 
 
 def _in_field(value: Any, options: Options) -> ChoiceReading:
@@ -97,12 +105,14 @@ def _in_field(value: Any, options: Options) -> ChoiceReading:
         value = "yes" if value else "no"
     if isinstance(value, list):
         return ChoiceReading(reason="ambiguous" if value else "no_answer")
-    if value is None or isinstance(value, dict | bool):
+    if value is None:
+        return ChoiceReading(reason="abstained")
+    if isinstance(value, dict | bool):
         return ChoiceReading(reason="no_answer")
     text = plain(str(value))
     if not text:
         return ChoiceReading(reason="empty")
-    found = _whole(text, options) or _stated(text, options) or _by_text(text, options) or _nothing(text)
+    found = _whole(text, options) or _stated(text, options) or _by_text(text, options) or _nothing(text, options)
     return replace(found, rule="json") if found.letter else found
 
 
@@ -206,7 +216,10 @@ def _edges(text: str, lowered: str, options: Options, echoes: frozenset[int]) ->
         said = options.letter_at(lowered, at)
         line = text[at : text.find("\n", at) if "\n" in text[at:] else len(text)]
         own = said is not None and said[0] == letter
-        prose = head["letter"].isupper() and letter != "I" and head["mark"] not in (",", ";") or not line
+        speaker = text.startswith("A: ")  # answers to "Q: "
+        prose = (
+            head["letter"].isupper() and letter != "I" and head["mark"] not in (",", ";") and not speaker or not line
+        )
         second = letter_at(text, at, strict=True) if head["mark"] == "," else None
         if text == "I":  # a pronoun cut off
             return []
@@ -244,9 +257,12 @@ def _by_text(text: str, options: Options) -> ChoiceReading | None:
     return _by_option_text(edge, options) if edge else None
 
 
-def _nothing(text: str) -> ChoiceReading:
-    """Why nothing was read."""
-    quiet = silence(text, Vocabulary(small(text)))
+def _nothing(text: str, options: Options) -> ChoiceReading:
+    """Why nothing was read. An echo of an option that says that there is no telling is no abstention."""
+    said = small(text)
+    for option in options.undetermined:
+        said = said.replace(option, "")
+    quiet = silence(said, Vocabulary(said))
     if quiet:
         return ChoiceReading(reason=quiet)
     if re.search(r"(?<![A-Za-z0-9])[A-Z][).]? ?(?:or|and|或|和|/|&|,) ?[(]?[A-Z](?![A-Za-z0-9])", text) or (

@@ -24,8 +24,12 @@ _DASH = re.compile(r" ?(?:-|–|—|−|‐|~|∼|至|到|…|\.\.) ?|(?:,)? (?:
 _AND = re.compile(rf",? (?:and|und|et|y|e|to|-) {_ABOUT}| ?(?:和|与|到|至) ?")
 _BETWEEN = re.compile(r"(?:\b(?:between|zwischen|entre|from|range of|ranges? from|von|de)|介于|在) ?$", re.IGNORECASE)
 _MARGIN = re.compile(r" ?(?:±|\+ ?/ ?-|\+-|plus or minus|plus/minus) ?")
-_EQUALS = re.compile(rf" ?(?:=|≈|==|->|→|⇒|=>|equals|is equal to|which is(?: equal to)?|that is,?|i\.e\.,?|or equivalently) ?{_ABOUT}")
-_AGAIN = re.compile(rf",? ?[(\[] ?(?:(?:or|=|i\.e\.,?|that is,?|also|equivalent to|equal to) ?)?{_ABOUT}| ?/ ?|,? (?:or|also|i\.e\.,?) {_ABOUT}")
+_EQUALS = re.compile(
+    rf" ?(?:=|≈|==|->|→|⇒|=>|equals|is equal to|which is(?: equal to)?|that is,?|i\.e\.,?|or equivalently) ?{_ABOUT}"
+)
+_AGAIN = re.compile(
+    rf",? ?[(\[] ?(?:(?:or|=|i\.e\.,?|that is,?|also|equivalent to|equal to) ?)?{_ABOUT}| ?/ ?|,? (?:or|also|i\.e\.,?) {_ABOUT}"
+)
 _EITHER = re.compile(rf",? (?:or|and|oder|und|ou|et|o|y|and/or) {_ABOUT}|[,;] ?| ?(?:或|或者|和|、) ?")
 _PRODUCT = re.compile(r" ?(?:×|x|\*|·|by|mal|/|÷|\+|times) ?(?:\( ?)?", re.IGNORECASE)
 _MINUS = re.compile(r" ?[-–−] ?")
@@ -171,7 +175,9 @@ def _joined(between: str, first: Term, second: Term, asked: str | None) -> Term 
     restated = between.lstrip().startswith("(") and _AGAIN.fullmatch(between)
     if restated and first.unit and second.unit and dimension(first.unit) == dimension(second.unit):
         return Term(first.first, second.last, "several", first.value, first.unit, start, end)
-    if _MINUS.fullmatch(between) and (first.kind == "size" or second.value is None or first.value is None or second.value < first.value):
+    if _MINUS.fullmatch(between) and (
+        first.kind == "size" or second.value is None or first.value is None or second.value < first.value
+    ):
         return Term(first.first, second.last, "size", second.value, second.unit or first.unit, start, end)
     if _PRODUCT.fullmatch(between) and not (between.strip() == "/" and second.unit and first.unit):
         return Term(first.first, second.last, "size", second.value, second.unit or first.unit, start, end)

@@ -12,6 +12,7 @@ from monai_spatialqa.answers.joined import Term, converted, dimension, terms_in
 from monai_spatialqa.answers.number_words import with_digits
 from monai_spatialqa.answers.quantity_cues import (
     EQUATED,
+    NO_UNIT,
     NOT_FINITE,
     PADDING,
     QUANTITY_FIELDS,
@@ -88,10 +89,12 @@ def _in_fields(fields: dict[str, Any], asked: str | None, *, strict: bool) -> Qu
         fields, value, told = inner, inner[named], QUANTITY_FIELDS[named]
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
-    if value is None or isinstance(value, bool | dict | list):
+    if value is None:
+        return QuantityReading(reason="abstained")
+    if isinstance(value, bool | dict | list):
         return QuantityReading(reason="ambiguous" if isinstance(value, list) and value else "no_answer")
     written = next((fields[key] for key in UNIT_FIELDS if fields.get(key)), None)
-    if written is not None:
+    if written is not None and plain(str(written)).lower() not in NO_UNIT:
         told = unit_spelled(plain(str(written))) or FOREIGN
     if isinstance(value, Decimal):
         return _valued(value, told, asked, "json", ())
@@ -100,7 +103,11 @@ def _in_fields(fields: dict[str, Any], asked: str | None, *, strict: bool) -> Qu
         return found
     if found.unit is None:
         return _valued(found.decimal, told, asked, "json", tuple(flag for flag in found.flags if flag == "range"))
-    return found if dimension(found.unit) == dimension(told) and found.unit == told else QuantityReading(reason="ambiguous")
+    return (
+        found
+        if dimension(found.unit) == dimension(told) and found.unit == told
+        else QuantityReading(reason="ambiguous")
+    )
 
 
 def _in_text(text: str, asked: str | None, *, strict: bool) -> QuantityReading:
@@ -129,7 +136,9 @@ def _in_text(text: str, asked: str | None, *, strict: bool) -> QuantityReading:
 
 def _is_whole(text: str, terms: list[Term]) -> bool:
     """Whether a text is one quantity and nothing else but marks and ``about``."""
-    return len(terms) == 1 and bool(PADDING.fullmatch(text, 0, terms[0].start) and PADDING.fullmatch(text, terms[0].end))
+    return len(terms) == 1 and bool(
+        PADDING.fullmatch(text, 0, terms[0].start) and PADDING.fullmatch(text, terms[0].end)
+    )
 
 
 def _heads(text: str, term: Term) -> bool:

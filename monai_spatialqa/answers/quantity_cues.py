@@ -11,8 +11,34 @@ from monai_spatialqa.answers.text import Vocabulary
 from monai_spatialqa.quantities.units import UNITS
 
 _NAMES = (
-    *("final_answer", "answer", "value", "result", "estimate", "quantity", "number", "volume", "distance", "length", "size"),
-    *("extent", "diameter", "height", "width", "depth", "area", "ratio", "measurement", "prediction", "答案", "数值", "体积", "距离"),
+    *(
+        "final_answer",
+        "answer",
+        "value",
+        "result",
+        "estimate",
+        "quantity",
+        "number",
+        "volume",
+        "distance",
+        "length",
+        "size",
+    ),
+    *(
+        "extent",
+        "diameter",
+        "height",
+        "width",
+        "depth",
+        "area",
+        "ratio",
+        "measurement",
+        "prediction",
+        "答案",
+        "数值",
+        "体积",
+        "距离",
+    ),
 )
 QUANTITY_FIELDS: dict[str, str | None] = {name: None for name in _NAMES} | {
     f"{name}_{unit}": unit for name in _NAMES for unit in UNITS if unit.isalnum()
@@ -21,7 +47,12 @@ QUANTITY_FIELDS: dict[str, str | None] = {name: None for name in _NAMES} | {
 
 UNIT_FIELDS = ("unit", "units", "answer_unit", "uom", "单位")
 
-NOT_FINITE = re.compile(r"[\s\"'(\[=:+-]{0,4}(?:nan|inf(?:init[ey]|inity)?|∞|not a number)\b[\s.\"')\]]{0,4}|[+-]?∞", re.IGNORECASE)
+NO_UNIT = frozenset(("", "-", "none", "null", "n/a", "number", "ratio", "unitless", "dimensionless"))
+"""What the field of the unit holds where there is none."""
+
+NOT_FINITE = re.compile(
+    r"[\s\"'(\[=:+-]{0,4}(?:nan|inf(?:init[ey]|inity)?|∞|not a number)\b[\s.\"')\]]{0,4}|[+-]?∞", re.IGNORECASE
+)
 
 PADDING = re.compile(
     r"(?:[\s\"'“”‘’(\[\])|>:,;.!?=~≈≃∼。，、：；！？（）*#•\x02-]|\b(?:about|approximately|approx|around|roughly|circa|ca|nearly|almost|"
@@ -55,9 +86,7 @@ _CORRECTED = re.compile(
 )
 
 
-_BUT = re.compile(
-    r"\b(?:but|however|although|though|yet|estimate|approximately|aber|mais|pero)\b|但", re.IGNORECASE
-)
+_BUT = re.compile(r"\b(?:but|however|although|though|yet|estimate|approximately|aber|mais|pero)\b|但", re.IGNORECASE)
 _SENTENCE = re.compile(r"[.!?;](?=\s)|[\n。；]")
 _SAID_WORDS = frozenset(("my", "best", "final", "overall", "i", "we"))
 _CORRECTED_WORDS = frozenset(

@@ -60,7 +60,7 @@ _ID = re.compile(
     r"(?:(?<![A-Za-z])(?:labels?|slices?|steps?|levels?|fig(?:ure)?s?\.?|images?|cases?|questions?|options?|ids?|no\.|nos\.|pages?|"
     r"segments?|structures?|series|frames?|items?|grades?|stages?|types?|phases?|patients?|tables?|rows?|columns?|class(?:es)?|"
     r"index|channels?|sections?|chapters?|parts?|methods?|equations?|windows?|versions?|examples?|q|schicht|schritt|coupe|étape)"
-    r"|#|第|切片|步骤|标签|层) ?(?:#|no\.?|numbers?|numbered|id|ids|:|=|from|between)? ?$",
+    r"|#|第|切片|步骤|标签|层) ?(?:#|no\.?|numbers?|numbered|id|ids|[\"'“”]?:|=|from|between)? ?$",
     re.IGNORECASE,
 )
 _NEGATED = re.compile(rf"(?:\b(?:not|nicht|pas|never|isn[’']t|wasn[’']t)|不是|并非) {{0,1}}{_ABOUT}$", re.IGNORECASE)
@@ -74,7 +74,8 @@ _FOLLOWERS = frozenset(
     " between bis mal however not therefore thus hence a an o ou plus minus equals though although while per".split()
 )
 _UNIT_BEFORE = re.compile(
-    rf"(?:[(\[]|\bin |\bunits?:? ?|单位:?)(?:{ANY_SPELLING})[)\]]?(?: ?(?:[:=≈]|is|are|was|ist|est|为|是))? ?{_ABOUT}$", re.IGNORECASE
+    rf"(?:[(\[]|\bin |\bunits?:? ?|单位:?)(?:{ANY_SPELLING})[)\]]?(?: ?(?:[:=≈]|is|are|was|ist|est|为|是))? ?{_ABOUT}$",
+    re.IGNORECASE,
 )
 _ASIDE = re.compile(
     r"\b(?:normal(?:ly)?|typical(?:ly)?|usual(?:ly)?|reference|average|healthy|literature|spacing|slice thickness|thickness of (?:the|each) slice"
@@ -179,7 +180,8 @@ def _numbers(text: str, vocabulary: Vocabulary) -> Iterator[Written]:
             end,
             bound=bounds and bool(_BOUND.search(before[-45:]) or _BOUND_BEHIND.match(text, end)),
             negated=denials and _NEGATED.search(before[-40:]) is not None,
-            named=unit is None and (ids and _ID.search(before[-30:]) is not None or _is_named(text, start, end, before)),
+            named=unit is None
+            and (ids and _ID.search(before[-30:]) is not None or _is_named(text, start, end, before)),
             aside=asides and _ASIDE.search(_clause(before)) is not None,
         )
 
