@@ -24,7 +24,7 @@ _FIELDS = (
 _HEAD = re.compile(
     r"[(\[\"]?(?:option |choice )?[(\[\"]?(?P<letter>[A-Za-z])[)\]\"]?(?P<mark>[.):,;]| -| –| —|(?= because| since|\n|$))[)\]\"]?(?: |\n|$)",
     re.IGNORECASE,
-)  # noqa: RUF001
+)
 _LINE_LABEL = re.compile(r"(?:^|\n)[(\[]?(?:option )?[(\[]?([A-Za-z])[)\].:](?= )", re.IGNORECASE)
 _WRONG = re.compile(
     r"\b(?:incorrect|wrong|not (?:correct|right|true|the)|false|too (?:small|large|low|high))\b", re.IGNORECASE
@@ -218,7 +218,7 @@ def _edges(text: str, lowered: str, options: Options, echoes: frozenset[int]) ->
         own = said is not None and said[0] == letter
         speaker = text.startswith("A: ")  # answers to "Q: "
         prose = (
-            head["letter"].isupper() and letter != "I" and head["mark"] not in (",", ";") and not speaker or not line
+            (head["letter"].isupper() and letter != "I" and head["mark"] not in (",", ";") and not speaker) or not line
         )
         second = letter_at(text, at, strict=True) if head["mark"] == "," else None
         if text == "I":  # a pronoun cut off

@@ -53,11 +53,7 @@ STATED = re.compile(
 """``strong``: what follows is the answer. ``chosen`` and ``weak``: only a letter that stands alone is one."""
 
 FIRST_WORDS = frozenset(
-    "answer answers choice choices selection selections response responses conclusion conclusions pick picks antwort"
-    " lösung auswahl réponse respuesta risposta resposta antworts lösungs auswahls réponses respuestas rispostas respostas"
-    " correct right best final chosen selected my appropriate accurate true richtige korrekte bonne meilleure opción"
-    " ergebnis result option i we ich je elijo elegiría it that this which so therefore thus hence actually rather instead"
-    " correction scratch make no wait sorry but also donc daher".split()
+    ["answer", "answers", "choice", "choices", "selection", "selections", "response", "responses", "conclusion", "conclusions", "pick", "picks", "antwort", "lösung", "auswahl", "réponse", "respuesta", "risposta", "resposta", "antworts", "lösungs", "auswahls", "réponses", "respuestas", "rispostas", "respostas", "correct", "right", "best", "final", "chosen", "selected", "my", "appropriate", "accurate", "true", "richtige", "korrekte", "bonne", "meilleure", "opción", "ergebnis", "result", "option", "i", "we", "ich", "je", "elijo", "elegiría", "it", "that", "this", "which", "so", "therefore", "thus", "hence", "actually", "rather", "instead", "correction", "scratch", "make", "no", "wait", "sorry", "but", "also", "donc", "daher"]
 )
 """Words that ``STATED`` begins with."""
 
@@ -98,7 +94,7 @@ RIGHT = re.compile(
 """``option B is correct``: the letter before the words that choose it."""
 
 RIGHT_WORDS = frozenset(
-    "correct right best true accurate appropriate answer richtig richtige correcte correcta bonne closest".split()
+    ["correct", "right", "best", "true", "accurate", "appropriate", "answer", "richtig", "richtige", "correcte", "correcta", "bonne", "closest"]
 )
 """Words one of which ``RIGHT`` needs."""
 

@@ -99,7 +99,7 @@ def _two(text: str, end: int, first: str) -> bool:
     after = text[found.end("letter") : found.end("letter") + 20]
     clause = not after or after[0] in ".,;:!?)]\n\"'”。，" or ord(after[0]) > 0x2E80 or found["open"] != ""
     if found["joint"].strip(" ") in (",", ";"):
-        return clause and not after.startswith((")", ". ", ": ")) or after[:1] in ("", "\n")
+        return (clause and not after.startswith((")", ". ", ": "))) or after[:1] in ("", "\n")
     return clause or after.startswith((" are", " both", " or", " and", " could", " (", " depending"))
 
 

@@ -17,7 +17,7 @@ _YES = ("yes", "ja", "oui", "sí", "si", "是", "是的", "对", "true")
 _NO = ("no", "nein", "non", "否", "不是", "不", "false")
 _AFTER = re.compile(
     r"\s{0,2}(?:$|[.,;:!?()\[\]\n。，；！—–]|(?:because|since|as|due|based|which|is)\b|- )", re.IGNORECASE
-)  # noqa: RUF001
+)
 _LABEL = re.compile(r"(?<![A-Za-z0-9])[(\[]?(?:[Oo]ption |[Cc]hoice )?([A-Z])[)\]]?[).:\]-]?[ \n]")
 _GAP = re.compile(r"[\s,;|/.•*()\[\]-]{0,12}(?:and |or )?[\s(\[-]{0,4}(?:option |choice )?", re.IGNORECASE)
 

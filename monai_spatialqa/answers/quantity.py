@@ -7,8 +7,8 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-from monai_spatialqa.answers.json_reply import answer_fields
 from monai_spatialqa.answers.joined import Term, converted, dimension, terms_in
+from monai_spatialqa.answers.json_reply import answer_fields
 from monai_spatialqa.answers.number_words import with_digits
 from monai_spatialqa.answers.quantity_cues import (
     EQUATED,
@@ -70,7 +70,7 @@ def read_quantity(reply: str | None, unit: str | None, *, strict: bool = False) 
 
 
 def _read(raw: str, asked: str | None, *, strict: bool) -> QuantityReading:
-    fields = answer_fields(raw, QUANTITY_FIELDS)
+    fields = answer_fields(raw, tuple(QUANTITY_FIELDS))
     if fields is not None:
         found = _in_fields(fields, asked, strict=strict)
         return replace(found, rule="json") if found.value is not None else found

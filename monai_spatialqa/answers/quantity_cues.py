@@ -90,7 +90,7 @@ _BUT = re.compile(r"\b(?:but|however|although|though|yet|estimate|approximately|
 _SENTENCE = re.compile(r"[.!?;](?=\s)|[\n。；]")
 _SAID_WORDS = frozenset(("my", "best", "final", "overall", "i", "we"))
 _CORRECTED_WORDS = frozenset(
-    "actually wait correction scratch make i rather sorry no hmm oops instead genauer pardon".split()
+    ["actually", "wait", "correction", "scratch", "make", "i", "rather", "sorry", "no", "hmm", "oops", "instead", "genauer", "pardon"]
 )
 
 

@@ -31,8 +31,7 @@ _START = re.compile(r"[\s\"'“(\[]*(?:that )?(?:it |this |the [a-z]+ |i |we )?$
 
 
 SILENT_WORDS = frozenset(
-    "cannot can couldn could unable impossible not don insufficient inadequate no indeterminate undetermined unknown n kann"
-    " können nicht unbekannt ne je se sorry as decline won refuse consult tut désolé siento possible weiß".split()
+    ["cannot", "can", "couldn", "could", "unable", "impossible", "not", "don", "insufficient", "inadequate", "no", "indeterminate", "undetermined", "unknown", "n", "kann", "können", "nicht", "unbekannt", "ne", "je", "se", "sorry", "as", "decline", "won", "refuse", "consult", "tut", "désolé", "siento", "possible", "weiß"]
 )
 """Words one of which every phrase has."""
 

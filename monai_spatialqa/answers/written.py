@@ -69,9 +69,7 @@ _MARKED = re.compile(r"[.)\]]+ ?(?=\S)")
 _WORD = re.compile(r" ([A-Za-zÀ-ɏ][A-Za-zÀ-ɏ’'-]*)")
 _COUNTED = "个名例处块张次页条种位侧"
 _FOLLOWERS = frozenset(
-    "in is as and or to for because based which but altogether overall total approximately approx about from on at if since due"
-    " given that would was are with when so than units unit ist und oder für weil et est pour y es para i it this the by x"
-    " between bis mal however not therefore thus hence a an o ou plus minus equals though although while per".split()
+    ["in", "is", "as", "and", "or", "to", "for", "because", "based", "which", "but", "altogether", "overall", "total", "approximately", "approx", "about", "from", "on", "at", "if", "since", "due", "given", "that", "would", "was", "are", "with", "when", "so", "than", "units", "unit", "ist", "und", "oder", "für", "weil", "et", "est", "pour", "y", "es", "para", "i", "it", "this", "the", "by", "x", "between", "bis", "mal", "however", "not", "therefore", "thus", "hence", "a", "an", "o", "ou", "plus", "minus", "equals", "though", "although", "while", "per"]
 )
 _UNIT_BEFORE = re.compile(
     rf"(?:[(\[]|\bin |\bunits?:? ?|单位:?)(?:{ANY_SPELLING})[)\]]?(?: ?(?:[:=≈]|is|are|was|ist|est|为|是))? ?{_ABOUT}$",
@@ -83,21 +81,14 @@ _ASIDE = re.compile(
     re.IGNORECASE,
 )
 _BOUND_WORDS = frozenset(
-    "than under below over above beyond exceed exceeds exceeding least most up maximum minimum max min upper lower more less"
-    " larger smaller greater fewer longer shorter higher als unter über mindestens höchstens bis mehr weniger plus moins más"
-    " menos".split()
+    ["than", "under", "below", "over", "above", "beyond", "exceed", "exceeds", "exceeding", "least", "most", "up", "maximum", "minimum", "max", "min", "upper", "lower", "more", "less", "larger", "smaller", "greater", "fewer", "longer", "shorter", "higher", "als", "unter", "über", "mindestens", "höchstens", "bis", "mehr", "weniger", "plus", "moins", "más", "menos"]
 )
 _ID_WORDS = frozenset(
-    "label labels slice slices step steps level levels fig figs figure figures image images case cases question questions"
-    " option options id ids no nos page pages segment segments structure structures series frame frames item items grade grades"
-    " stage stages type types phase phases patient patients table tables row rows column columns class classes index channel"
-    " channels section sections chapter chapters part parts method methods equation equations window windows version versions"
-    " example examples q schicht schritt coupe étape".split()
+    ["label", "labels", "slice", "slices", "step", "steps", "level", "levels", "fig", "figs", "figure", "figures", "image", "images", "case", "cases", "question", "questions", "option", "options", "id", "ids", "no", "nos", "page", "pages", "segment", "segments", "structure", "structures", "series", "frame", "frames", "item", "items", "grade", "grades", "stage", "stages", "type", "types", "phase", "phases", "patient", "patients", "table", "tables", "row", "rows", "column", "columns", "class", "classes", "index", "channel", "channels", "section", "sections", "chapter", "chapters", "part", "parts", "method", "methods", "equation", "equations", "window", "windows", "version", "versions", "example", "examples", "q", "schicht", "schritt", "coupe", "étape"]
 )
 _NEGATIONS = frozenset(("not", "nicht", "pas", "never", "isn", "wasn"))
 _ASIDES = frozenset(
-    "normal normally typical typically usual usually reference average healthy literature spacing slice voxel pixel resolution"
-    " field compared for e normalerweise üblicherweise normalement".split()
+    ["normal", "normally", "typical", "typically", "usual", "usually", "reference", "average", "healthy", "literature", "spacing", "slice", "voxel", "pixel", "resolution", "field", "compared", "for", "e", "normalerweise", "üblicherweise", "normalement"]
 )
 _CLAUSE_END = ".;!?\n,(。；，"
 
@@ -181,7 +172,7 @@ def _numbers(text: str, vocabulary: Vocabulary) -> Iterator[Written]:
             bound=bounds and bool(_BOUND.search(before[-45:]) or _BOUND_BEHIND.match(text, end)),
             negated=denials and _NEGATED.search(before[-40:]) is not None,
             named=unit is None
-            and (ids and _ID.search(before[-30:]) is not None or _is_named(text, start, end, before)),
+            and ((ids and _ID.search(before[-30:]) is not None) or _is_named(text, start, end, before)),
             aside=asides and _ASIDE.search(_clause(before)) is not None,
         )
 
