@@ -1,3 +1,4 @@
+# ruff: noqa: RUF001 - punctuation that replies are written with
 """Reading the chosen option from a reply. Never a guess: what no rule reads is none, with a reason."""
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ _FIELDS = (
     *("option", "letter", "selection", "prediction", "答案"),
 )
 _HEAD = re.compile(
-    r"[(\[\"]?(?:option |choice )?[(\[\"]?(?P<letter>[A-Za-z])[)\]\"]?(?P<mark>[.):,;]| -| –| —|(?= because| since|\n|$))[)\]\"]?(?: |\n|$)",
+    r"[(\[\"]?(?:option |choice )?[(\[\"]?(?P<letter>[A-Za-z])[)\]\"]?(?P<mark>[.):,;]| -| –| —|(?= because"
+    r"| since|\n|$))[)\]\"]?(?: |\n|$)",
     re.IGNORECASE,
 )
 _LINE_LABEL = re.compile(r"(?:^|\n)[(\[]?(?:option )?[(\[]?([A-Za-z])[)\].:](?= )", re.IGNORECASE)
@@ -30,7 +32,7 @@ _WRONG = re.compile(
     r"\b(?:incorrect|wrong|not (?:correct|right|true|the)|false|too (?:small|large|low|high))\b", re.IGNORECASE
 )
 _NONE_OF = re.compile(r"\b(?:none|neither|all|both) of (?:the|these|them)\b|以上都不", re.IGNORECASE)
-_YES_NO_HEAD = re.compile(r"(yes|no)\b(?=[,.;:!\n]| -| –| —|$| because| it| the| there)", re.IGNORECASE)  # noqa: RUF001
+_YES_NO_HEAD = re.compile(r"(yes|no)\b(?=[,.;:!\n]| -| –| —|$| because| it| the| there)", re.IGNORECASE)
 _LEAD = re.compile(r"[\s\"'“(\[]{0,4}(?:(?:the|a|an|die|der|das|la|le|el) )?")
 _LABELLED = re.compile(r"[\s\"'(\[]{0,4}([A-Za-z])[)\]\"']{0,2}[.:,)-]{0,2} ?[(\"'-]{0,2} ?")
 _LABEL_END = re.compile(r"[)\]\"'.:,]{0,3} ?[(\"'-]{0,2} ?")
@@ -48,8 +50,8 @@ def read_choice(reply: str | None, options: Sequence[str], *, allow_abstain: boo
     """Read which option a reply chooses.
 
     Reasoning blocks and a run-on next question are dropped. Then, in this order: a JSON field of the answer; a reply
-    that is a letter, with any common wrapper; the last explicit statement of the answer; a reply that equals the text of
-    one option, whole or in a line of its own.
+    that is a letter, with any common wrapper; the last explicit statement of the answer; a reply that equals the
+    text of one option, whole or in a line of its own.
 
     Args:
         reply: text of the model; None for none.
@@ -218,8 +220,8 @@ def _edges(text: str, lowered: str, options: Options, echoes: frozenset[int]) ->
         own = said is not None and said[0] == letter
         speaker = text.startswith("A: ")  # answers to "Q: "
         prose = (
-            (head["letter"].isupper() and letter != "I" and head["mark"] not in (",", ";") and not speaker) or not line
-        )
+            head["letter"].isupper() and letter != "I" and head["mark"] not in (",", ";") and not speaker
+        ) or not line
         second = letter_at(text, at, strict=True) if head["mark"] == "," else None
         if text == "I":  # a pronoun cut off
             return []
@@ -243,7 +245,11 @@ def _by_text(text: str, options: Options) -> ChoiceReading | None:
         if head:
             said = head[1].lower()
             opposite = "no" if said == "yes" else "yes"
-            if re.search(rf"(?:^|[.;:!\n—–-] ?|\b(?:wait|actually|rather),? ){opposite}\b", small(text)[len(said) :]):  # noqa: RUF001
+            if re.search(
+                rf"(?:^|[.;:!\n—–-] ?|\b(?:wait|actually"
+                rf"|rather),? ){opposite}\b",
+                small(text)[len(said) :],
+            ):
                 return ChoiceReading(reason="ambiguous")
             return _by_option_text(options.keys[said][0], options)
     lines = text.split("\n")

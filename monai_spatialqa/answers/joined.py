@@ -28,7 +28,8 @@ _EQUALS = re.compile(
     rf" ?(?:=|≈|==|->|→|⇒|=>|equals|is equal to|which is(?: equal to)?|that is,?|i\.e\.,?|or equivalently) ?{_ABOUT}"
 )
 _AGAIN = re.compile(
-    rf",? ?[(\[] ?(?:(?:or|=|i\.e\.,?|that is,?|also|equivalent to|equal to) ?)?{_ABOUT}| ?/ ?|,? (?:or|also|i\.e\.,?) {_ABOUT}"
+    rf",? ?[(\[] ?(?:(?:or|=|i\.e\.,?|that is,?|also|equivalent to|equal to) ?)?{_ABOUT}| ?/ ?|,? (?:or|also"
+    rf"|i\.e\.,?) {_ABOUT}"
 )
 _EITHER = re.compile(rf",? (?:or|and|oder|und|ou|et|o|y|and/or) {_ABOUT}|[,;] ?| ?(?:或|或者|和|、) ?")
 _PRODUCT = re.compile(r" ?(?:×|x|\*|·|by|mal|/|÷|\+|times) ?(?:\( ?)?", re.IGNORECASE)

@@ -9,7 +9,8 @@ from typing import Literal
 
 _OPEN, _CLOSE = r"[\s\"'“‘(\[<#~|「『【《-]{0,6}", r"[\s\"'”’)\]>.,:;!|~。、,」』】》-]{0,8}"
 _WHOLE = re.compile(
-    r"[\s\"'“‘(\[<#>.,:;!|~「『【《•\x02–—-]{0,12}(?:(?:the )?(?:option|choice|letter|answer|选项|选择|答案|选)[ :.-]{0,3}(?:是|为|选)?)?"
+    r"[\s\"'“‘(\[<#>.,:;!|~「『【《•\x02–—-]{0,12}(?:(?:the )?(?:option|choice|letter|answer|选项|选择|答案"
+    r"|选)[ :.-]{0,3}(?:是|为|选)?)?"
     rf"{_OPEN}(?P<letter>[A-Za-z])(?:{_CLOSE})(?:选项|项)?[\s.!。！)\]>\"'”’,✓✔✅😊-]{{0,8}}",
     re.IGNORECASE,
 )
@@ -20,8 +21,10 @@ _EITHER = re.compile(
     re.IGNORECASE,
 )
 _SECOND = re.compile(
-    r"[)\]\"'”.]{0,3} ?(?P<joint>,? ?(?:and/or|and|or|und|oder|et|ou|y|o|nor)(?![A-Za-z])|和|或者|或|与|及|、|/|&|\+|,|;) ?(?:maybe |possibly |perhaps |even |also |both )?"
-    r"(?:option |choice |answer |选项)?(?P<open>[(\[\"“]?)(?P<letter>[A-Za-z])(?P<end>(?![A-Za-z0-9’'])[)\]\"”]?)(?P<after>.?)",
+    r"[)\]\"'”.]{0,3} ?(?P<joint>,? ?(?:and/or|and|or|und|oder|et|ou|y|o|nor)(?![A-Za-z])|和|或者|或|与|及|、|/|&|\+|,"
+    r"|;) ?(?:maybe |possibly |perhaps |even |also |both )?"
+    r"(?:option |choice |answer "
+    r"|选项)?(?P<open>[(\[\"“]?)(?P<letter>[A-Za-z])(?P<end>(?![A-Za-z0-9’'])[)\]\"”]?)(?P<after>.?)",
     re.IGNORECASE | re.DOTALL,
 )
 _FREE = re.compile(r"[)\]>\"'”’}|」』】》]{0,4}(?:选项|项)?(?P<mark>[.,:;!?。，；：！？、–—-]?)(?P<rest>[\s\S]?)")
@@ -30,7 +33,8 @@ _JOIN = re.compile(
     re.IGNORECASE,
 )
 _DENIED = re.compile(
-    r"[)\]\"'”]{0,2},? ?(?:(?:is|are|was|would be|seems|has|does|do|can|cannot|ist|est|could|might|may|and|or)(?![A-Za-z])|isn|doesn|can[’']t|不|错|非)",
+    r"[)\]\"'”]{0,2},? ?(?:(?:is|are|was|would be|seems|has|does|do|can|cannot|ist|est|could|might|may|and"
+    r"|or)(?![A-Za-z])|isn|doesn|can[’']t|不|错|非)",
     re.IGNORECASE,
 )
 

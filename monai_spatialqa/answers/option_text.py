@@ -1,3 +1,4 @@
+# ruff: noqa: RUF001 - punctuation that replies are written with
 """Options by their text: which one a reply, or a part of it, repeats."""
 
 from __future__ import annotations
@@ -6,6 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import pairwise
 
 from monai_spatialqa.answers.refusals import silence
 from monai_spatialqa.answers.text import Vocabulary, folded, plain, refolded, small
@@ -69,7 +71,7 @@ class Options:
             if at >= 0 and self.texts[at] and small.startswith(self.texts[at], found.end()):
                 places.append((found.start(1), found.end() + len(self.texts[at]), found[1]))
         echoed: set[int] = set()
-        for (start, end, letter), (after, _, other) in zip(places, places[1:], strict=False):
+        for (start, end, letter), (after, _, other) in pairwise(places):
             if letter != other and after >= end and _GAP.fullmatch(text, end, after):
                 echoed |= {start, after}
         return frozenset(echoed)

@@ -1,3 +1,4 @@
+# ruff: noqa: RUF001 - punctuation that replies are written with
 """Reading a number with its unit from a reply. Never a guess: what no rule reads is none, with a reason."""
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-# ruff: noqa: RUF001 - signs and punctuation that replies are written with
+# ruff: noqa: RUF001, SIM905 - signs and punctuation that replies are written with
 """Words around the number of a reply: what states it, what only decorates it, and the fields of structured replies."""
 
 from __future__ import annotations
@@ -55,8 +55,10 @@ NOT_FINITE = re.compile(
 )
 
 PADDING = re.compile(
-    r"(?:[\s\"'“”‘’(\[\])|>:,;.!?=~≈≃∼。，、：；！？（）*#•\x02-]|\b(?:about|approximately|approx|around|roughly|circa|ca|nearly|almost|"
-    r"an estimated|estimated(?: at| to be)?|close to|exactly|precisely|just|only|or so|or thereabouts|ungefähr|etwa|rund|environ|"
+    r"(?:[\s\"'“”‘’(\[\])|>:,;.!?=~≈≃∼。，、：；！？（）*#•\x02-]|\b(?:about|approximately|approx|around|roughly|circa|ca"
+    r"|nearly|almost|"
+    r"an estimated|estimated(?: at| to be)?|close to|exactly|precisely|just|only|or so|or thereabouts|ungefähr"
+    r"|etwa|rund|environ|"
     r"aproximadamente|unos|in total|overall|altogether|total|the|a|in|is|it is|between|from|minus|of)\b"
     r"|(?:it|that)[’']s\b|约为|大约|大概|约|左右|共|为|是|介于|在|之间){0,30}",
     re.IGNORECASE,
@@ -64,23 +66,28 @@ PADDING = re.compile(
 """Marks and words that may stand around a number without changing what it says."""
 
 EQUATED = re.compile(
-    r"(?:[=:≈→]|->|\b(?:is|was|are|be|equals?|equal to|measures|measured|gives?|yields?|comes to|amounts to|totals|reads|ist|beträgt|est|"
+    r"(?:[=:≈→]|->|\b(?:is|was|are|be|equals?|equal to|measures|measured|gives?|yields?|comes to|amounts to"
+    r"|totals|reads|ist|beträgt|est|"
     r"es|mide|mesure)|是|为|等于|约)[ \x02(\"']{0,3}"
-    r"(?:(?:about|approximately|approx\.?|around|roughly|estimated(?: at| to be)?|etwa|environ|约|大约|~|≈|therefore|thus|exactly) ?){0,3}$",
+    r"(?:(?:about|approximately|approx\.?|around|roughly|estimated(?: at| to be)?|etwa|environ|约|大约|~|≈"
+    r"|therefore|thus|exactly) ?){0,3}$",
     re.IGNORECASE,
 )
 """What stands before a bare number that is a result."""
 
 _SAID = re.compile(
-    r"(?<![^\W_])(?:my (?:best |final |own |rough )?(?:estimate|estimation|measurement|guess)(?: (?:is|would be|of)| ?:)"
+    r"(?<![^\W_])(?:my (?:best |final |own |rough )?(?:estimate|estimation|measurement|guess)(?: (?:is|would be"
+    r"|of)| ?:)"
     r"|(?:best|final|overall) (?:estimate|estimation|measurement|guess)(?: (?:is|would be|of)| ?:)"
     r"|(?:i|we)(?:[’']d| would| will)? (?:estimate|say|guess|conclude)(?: that)?(?: (?:it|this|the [a-z]{3,12}))?"
     r"(?: (?:is|to be|as|at|would be))?)(?![^\W_]) ?",
     re.IGNORECASE,
 )
 _CORRECTED = re.compile(
-    r"(?<![^\W_])(?:actually|wait|correction|scratch that|make that|i meant?|rather|sorry|no|hmm|oops|instead|genauer|pardon|更正|不对|应该是|应为)"
-    r"(?:[,:.!; —–-]|\.\.\.|…){0,4} ?(?:(?:no|wait|actually|sorry|but|rather|it[’']?s|it is|it should be|that is|that should be|should be|must be|make that|i think|to|be)"
+    r"(?<![^\W_])(?:actually|wait|correction|scratch that|make that|i meant?|rather|sorry|no|hmm|oops|instead"
+    r"|genauer|pardon|更正|不对|应该是|应为)"
+    r"(?:[,:.!; —–-]|\.\.\.|…){0,4} ?(?:(?:no|wait|actually|sorry|but|rather|it[’']?s|it is|it should be|that is"
+    r"|that should be|should be|must be|make that|i think|to|be)"
     r"[,: ]{1,2}){0,3}",
     re.IGNORECASE,
 )
@@ -90,7 +97,7 @@ _BUT = re.compile(r"\b(?:but|however|although|though|yet|estimate|approximately|
 _SENTENCE = re.compile(r"[.!?;](?=\s)|[\n。；]")
 _SAID_WORDS = frozenset(("my", "best", "final", "overall", "i", "we"))
 _CORRECTED_WORDS = frozenset(
-    ["actually", "wait", "correction", "scratch", "make", "i", "rather", "sorry", "no", "hmm", "oops", "instead", "genauer", "pardon"]
+    "actually wait correction scratch make i rather sorry no hmm oops instead genauer pardon".split()
 )
 
 

@@ -56,7 +56,8 @@ class QuantityReading:
         rule: ``json``, ``number`` (the whole reply is one), ``statement``, ``last_with_unit``, ``bare_number``; None
             where nothing was read.
         reason: key of ``REASONS``; None where a number was read.
-        flags: ``range`` (the midpoint of one), ``bare`` (no unit written), ``converted``, ``reasoning_dropped``, ``run_on_cut``.
+        flags: ``range`` (the midpoint of one), ``bare`` (no unit written), ``converted``,
+            ``reasoning_dropped``, ``run_on_cut``.
         abstained: the reply says that it cannot be determined.
     """
 

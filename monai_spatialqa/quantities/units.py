@@ -1,3 +1,4 @@
+# ruff: noqa: RUF001 - the signs that units are written with
 """Units: what each measures, how large it is, and how it is spelled."""
 
 from __future__ import annotations
