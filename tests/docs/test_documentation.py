@@ -17,7 +17,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import torch
@@ -30,10 +30,12 @@ from monai_spatialqa.generation import GenerateSettings, LintSettings
 from monai_spatialqa.generation.summary import GenerateSummary
 from monai_spatialqa.items.linter import RULES
 from monai_spatialqa.items.subtasks import SUBTASKS
+from monai_spatialqa.llm import LLMSettings, Prices
 from monai_spatialqa.measurement import MeasureSettings
 from monai_spatialqa.measurement.tables import DISTANCE_COLUMNS, STRUCTURE_COLUMNS
 from monai_spatialqa.models import OpenAIOptions
 from monai_spatialqa.records import AxialDiameter, Box, Components, Geometry, Measurement, Pair, Status, Structure
+from monai_spatialqa.records.answer import Outcome
 from monai_spatialqa.records.item import Distractor, Evidence, Item, Reference
 from monai_spatialqa.records.schema import outdated_schemas
 from monai_spatialqa.rendering import BurnIn, Tell, ViewSettings
@@ -42,6 +44,7 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 MEASURE, TRANSFORMS, LABEL_MAPS = DOCS / "measure.md", DOCS / "transforms.md", DOCS / "label_maps.md"
 LINT, GENERATE, VIEWS = DOCS / "lint.md", DOCS / "generate.md", DOCS / "views.md"
+LLM = DOCS / "llm.md"
 PAGES = [page for page in (ROOT / "README.md", *sorted(DOCS.glob("*.md"))) if page.is_file()]
 LARGEST_PICTURE_BYTES, LARGEST_GALLERY_BYTES = 150_000, 1_200_000
 
@@ -238,6 +241,19 @@ def test_views_tables_are_the_models():
             value = "" if expected[name].is_required() else expected[name].default
             assert default == (value if isinstance(value, str) else json.dumps(value)), name
             assert meaning == expected[name].description, name
+
+
+def test_llm_tables_are_the_models():
+    fields = dict(LLMSettings.model_fields)
+    fields |= {f"prices.{name}": field for name, field in Prices.model_fields.items()}
+    rows = {name: (default, meaning) for name, default, meaning in table(LLM, "setting")}
+    assert set(rows) == set(fields)
+    for name, (default, meaning) in rows.items():
+        field = fields[name]
+        value = "" if field.is_required() else field.get_default(call_default_factory=True)
+        assert default == (value if isinstance(value, str) else json.dumps(value)), name
+        assert meaning == field.description, name
+    assert names_in(LLM, "outcome") == list(get_args(Outcome))
 
 
 def test_record_tables_are_the_models():
