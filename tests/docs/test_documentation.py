@@ -17,7 +17,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import torch
@@ -34,6 +34,7 @@ from monai_spatialqa.measurement import MeasureSettings
 from monai_spatialqa.measurement.tables import DISTANCE_COLUMNS, STRUCTURE_COLUMNS
 from monai_spatialqa.models import OpenAIOptions
 from monai_spatialqa.records import AxialDiameter, Box, Components, Geometry, Measurement, Pair, Status, Structure
+from monai_spatialqa.records.answer import Outcome
 from monai_spatialqa.records.item import Distractor, Evidence, Item, Reference
 from monai_spatialqa.records.schema import outdated_schemas
 from monai_spatialqa.rendering import BurnIn, Tell, ViewSettings
@@ -41,7 +42,7 @@ from monai_spatialqa.rendering import BurnIn, Tell, ViewSettings
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 MEASURE, TRANSFORMS, LABEL_MAPS = DOCS / "measure.md", DOCS / "transforms.md", DOCS / "label_maps.md"
-LINT, GENERATE, VIEWS = DOCS / "lint.md", DOCS / "generate.md", DOCS / "views.md"
+LINT, GENERATE, VIEWS, MODELS = (DOCS / f"{name}.md" for name in ("lint", "generate", "views", "models"))
 PAGES = [page for page in (ROOT / "README.md", *sorted(DOCS.glob("*.md"))) if page.is_file()]
 LARGEST_PICTURE_BYTES, LARGEST_GALLERY_BYTES = 150_000, 1_200_000
 
@@ -227,17 +228,22 @@ def test_lint_tables_are_the_rules_and_the_model():
         assert default == (value if isinstance(value, str) else json.dumps(value)), name
 
 
-def test_views_tables_are_the_models():
+def test_tables_of_views_and_adapters_are_the_models():
     parts = {"burn_in": BurnIn, "tell": Tell}
     fields = {name: field for name, field in ViewSettings.model_fields.items() if name not in parts}
     fields |= {f"{part}.{name}": field for part, model in parts.items() for name, field in model.model_fields.items()}
-    for header, expected in (("setting", fields), ("option of openai", OpenAIOptions.model_fields)):
-        rows = table(VIEWS, header)
+    tables = ((VIEWS, "setting", fields), (MODELS, "option of openai", OpenAIOptions.model_fields))
+    for page, header, expected in tables:
+        rows = table(page, header)
         assert [row[0] for row in rows] == list(expected)
         for name, default, meaning in rows:
             value = "" if expected[name].is_required() else expected[name].default
             assert default == (value if isinstance(value, str) else json.dumps(value)), name
             assert meaning == expected[name].description, name
+
+
+def test_the_table_of_outcomes_is_the_records():
+    assert names_in(MODELS, "outcome") == list(get_args(Outcome))
 
 
 def test_record_tables_are_the_models():
