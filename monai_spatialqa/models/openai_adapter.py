@@ -24,7 +24,10 @@ class OpenAIOptions(BaseModel):
     name: str | None = Field(default=None, description="name in tables; null: the model's")
     kind: ModelKind = Field(default="unstated", description="group in tables")
     images_first: bool = Field(default=True, description="images before the text of the question, or behind it")
-    captions: bool = Field(default=True, description="a line of text before each image says which one it is")
+    captions: bool = Field(
+        default=True,
+        description="a line of text before each image says which one it is and, where the views tell it, where it lies",
+    )
     detail: Literal["low", "high", "auto"] | None = Field(
         default=None, description="how closely OpenAI's own models look at images; null: not sent"
     )

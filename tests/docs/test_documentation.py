@@ -43,8 +43,7 @@ from monai_spatialqa.rendering import BurnIn, Tell, ViewSettings
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 MEASURE, TRANSFORMS, LABEL_MAPS = DOCS / "measure.md", DOCS / "transforms.md", DOCS / "label_maps.md"
-LINT, GENERATE, VIEWS = DOCS / "lint.md", DOCS / "generate.md", DOCS / "views.md"
-LLM = DOCS / "llm.md"
+LINT, GENERATE, VIEWS, MODELS, LLM = (DOCS / f"{name}.md" for name in ("lint", "generate", "views", "models", "llm"))
 PAGES = [page for page in (ROOT / "README.md", *sorted(DOCS.glob("*.md"))) if page.is_file()]
 LARGEST_PICTURE_BYTES, LARGEST_GALLERY_BYTES = 150_000, 1_200_000
 
@@ -230,12 +229,13 @@ def test_lint_tables_are_the_rules_and_the_model():
         assert default == (value if isinstance(value, str) else json.dumps(value)), name
 
 
-def test_views_tables_are_the_models():
+def test_tables_of_views_and_adapters_are_the_models():
     parts = {"burn_in": BurnIn, "tell": Tell}
     fields = {name: field for name, field in ViewSettings.model_fields.items() if name not in parts}
     fields |= {f"{part}.{name}": field for part, model in parts.items() for name, field in model.model_fields.items()}
-    for header, expected in (("setting", fields), ("option of openai", OpenAIOptions.model_fields)):
-        rows = table(VIEWS, header)
+    tables = ((VIEWS, "setting", fields), (MODELS, "option of openai", OpenAIOptions.model_fields))
+    for page, header, expected in tables:
+        rows = table(page, header)
         assert [row[0] for row in rows] == list(expected)
         for name, default, meaning in rows:
             value = "" if expected[name].is_required() else expected[name].default
@@ -254,6 +254,8 @@ def test_llm_tables_are_the_models():
         assert default == (value if isinstance(value, str) else json.dumps(value)), name
         assert meaning == field.description, name
     assert names_in(LLM, "outcome") == list(get_args(Outcome))
+def test_the_table_of_outcomes_is_the_records():
+    assert names_in(MODELS, "outcome") == list(get_args(Outcome))
 
 
 def test_record_tables_are_the_models():
