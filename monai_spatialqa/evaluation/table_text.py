@@ -52,8 +52,8 @@ def result_lines(results: Sequence[RunResult]) -> list[str]:
 def notes(results: Sequence[RunResult]) -> list[str]:
     """What to know of a table: what its columns are, what failed, what is missing, where volumes were cut."""
     lines = [
-        "Percent; in brackets the share of answers that could be read. AVG: mean of the six columns, an empty one as 0,"
-        " as published. MCA: mean of the columns with choices."
+        "Percent; in brackets the share of answers that could be read.",
+        "AVG: mean of the six columns, an empty one as 0, as published. MCA: mean of the columns with choices.",
     ]
     for result in results:
         if result.circular_accuracy is not None:

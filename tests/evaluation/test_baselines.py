@@ -146,6 +146,12 @@ def test_frequency_takes_the_median_of_the_other_cases():
     assert found["spleen-a"] == "200 ml"
 
 
+def test_frequency_takes_the_unit_of_the_item_where_the_reference_has_none():
+    pairs = [made(f"q{number}", value) for number, value in enumerate((10.0, 20.0, 90.0))]
+    bare = [(item, reference.model_copy(update={"answer_unit": None})) for item, reference in pairs]
+    assert replies("frequency", bare) == replies("frequency", pairs) == {"q0": "55 ml", "q1": "50 ml", "q2": "15 ml"}
+
+
 def test_frequency_takes_the_text_that_was_right_most_often_in_other_cases():
     # Letters differ, the text counts: in cases b, c, d the liver is the answer, in a the spleen.
     names = ("liver", "spleen", "aorta", "stomach")
