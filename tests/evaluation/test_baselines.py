@@ -167,6 +167,30 @@ def test_frequency_takes_the_text_that_was_right_most_often_in_other_cases():
     assert result.overall.figures["accuracy_all"].value == 0.75
 
 
+def valued(item_id: str, key: str, volumes: Sequence[float]) -> Pair:
+    """A choice between volumes, told as numbers in the reference, too."""
+    texts = [f"{volume:g} ml" for volume in volumes]
+    item, reference = made(item_id, key, options=texts)
+    right = LETTERS.index(key)
+    others = [
+        other.model_copy(update={"value": float(other.text.removesuffix(" ml")), "unit": "ml"})
+        for other in reference.distractors
+    ]
+    told = {"answer_value": volumes[right], "answer_unit": "ml", "distractors": others}
+    return item, reference.model_copy(update=told)
+
+
+def test_frequency_takes_the_value_nearest_to_what_the_structure_has_in_other_cases():
+    pairs = [
+        valued("a", "A", (100, 50, 240, 400)),
+        valued("b", "B", (31, 130, 260, 520)),
+        valued("c", "D", (1, 2, 3, 150)),
+        valued("d", "C", (90, 180, 900, 360)),
+    ]
+    # Medians of the other keys: 150, 150, 130, 130; no text was the key elsewhere.
+    assert replies("frequency", pairs) == {"a": "A", "b": "B", "c": "D", "d": "A"}
+
+
 def test_frequency_never_uses_the_items_own_case():
     pairs = [made(f"{case}-{number}", "B", case_id=case) for case in "ab" for number in range(3)]
     other = [made(f"a-{number}", "C", case_id="a") for number in range(3)] + pairs[3:]
