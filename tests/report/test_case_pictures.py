@@ -43,7 +43,8 @@ def asked(*structures: str, answer: str = "x", **evidence: Any) -> tuple[Item, R
         case=ItemCase(case_id="phantom", modality="CT"),
         provenance=Provenance(seed=0),
     )
-    told = [Evidence(measurement_id="phantom", **evidence)] if evidence else []
+    figure = evidence or {"tool": "volume", "arguments": {"structure": structures[0]}, "value": 1.0, "unit": "ml"}
+    told = [Evidence(measurement_id="phantom", **figure)]
     return item, Reference(
         item_id="one", answer="1", answer_text=answer, answer_value=1.0, answer_unit="ml", evidence=told
     )
@@ -53,7 +54,7 @@ def has_colour(data: bytes, colour: str) -> bool:
     """Whether a colour covers an area of the picture: compression blurs single pixels."""
     wanted = np.array([int(colour[place : place + 2], 16) for place in (1, 3, 5)])
     pixels = np.asarray(Image.open(io.BytesIO(data)).convert("RGB")).astype(int)
-    return int((np.abs(pixels - wanted).max(axis=2) < 40).sum()) > 100
+    return int((np.abs(pixels - wanted).max(axis=2) < 60).sum()) > 100
 
 
 def test_a_picture_has_both_outlines_and_the_measured_line(case: tuple[Path, Measurement]) -> None:
@@ -123,7 +124,7 @@ def test_the_voxels_of_a_case_are_read_once(case: tuple[Path, Measurement], monk
     monkeypatch.setattr(case_pictures, "make_card_picture", lambda *arguments, **options: options["voxels"])
     draw = CasePictures([measurement], folder)
     assert draw(*asked("liver")) is draw(*asked("spleen"))  # type: ignore[comparison-overlap]
-    assert read == [folder / "phantom_label.nii.gz"] or len(read) == 1
+    assert read == [folder / str(measurement.source.path)]
 
 
 def test_the_structure_of_the_key_is_shown_first(case: tuple[Path, Measurement]) -> None:
