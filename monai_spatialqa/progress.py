@@ -1,6 +1,6 @@
 """How far a stage is: a bar on a terminal, a log line now and then everywhere else, nothing when silent.
 
-A stage owns its progress; library functions show none.
+A stage owns its progress and what it prints; library functions show none.
 """
 
 from __future__ import annotations
@@ -8,11 +8,13 @@ from __future__ import annotations
 import logging
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Any, TextIO
 
 from tqdm import tqdm
+
+from monai_spatialqa.errors import readable
 
 logger = logging.getLogger(__name__)
 
@@ -32,6 +34,7 @@ class Progress:
         every_seconds: the shortest time between two log lines.
         stream: where a terminal would be; stderr when None.
         clock: the source of time in seconds, for tests.
+        note: gives what is told behind the counts, e.g. retries of calls; empty for nothing.
 
     Example:
         >>> with Progress(2, description="measure", silent=True) as progress:
@@ -52,6 +55,7 @@ class Progress:
         every_seconds: float = 10.0,
         stream: TextIO | None = None,
         clock: Callable[[], float] = time.monotonic,
+        note: Callable[[], str] | None = None,
     ) -> None:
         self.total = total
         self.done = already_done
@@ -61,6 +65,7 @@ class Progress:
         self._already_done = already_done
         self._every_seconds = every_seconds
         self._clock = clock
+        self._note = note or str
         self._started = self._last_told = clock()
         self._ended: float | None = None
         self._silent = silent
@@ -95,8 +100,9 @@ class Progress:
         self.done += 1
         self.failed += failed
         if self._bar is not None:
-            if failed:
-                self._bar.set_postfix(failed=self.failed, refresh=False)
+            told = [f"failed={self.failed}"] * bool(self.failed) + [self._note()] * bool(self._note())
+            if told:
+                self._bar.set_postfix_str(", ".join(told), refresh=False)
             self._bar.update()
         elif self._clock() - self._last_told >= self._every_seconds and self.done != self.total:  # close tells the end
             self._tell()
@@ -121,6 +127,8 @@ class Progress:
         told = [f"{self.done} of {self.total} {self.unit}s" if self.total is not None else f"{self.done} {self.unit}s"]
         if self.failed:
             told.append(f"{self.failed} failed")
+        if self._note():
+            told.append(self._note())
         if self.rate is not None:
             told.append(f"{self.rate:.3g} {self.unit}s/s")
         if self._ended is not None:
@@ -136,6 +144,12 @@ class Progress:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.close()
+
+
+def show(lines: Sequence[str]) -> None:
+    """Print lines; characters that the terminal cannot show are spelled out instead of ending the run."""
+    encoding = sys.stdout.encoding or "utf-8"
+    print(readable("\n".join(lines)).encode(encoding, "backslashreplace").decode(encoding), flush=True)
 
 
 def _clock_text(seconds: float) -> str:

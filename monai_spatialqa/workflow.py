@@ -36,6 +36,8 @@ STAGES: dict[str, str | type[BaseModel]] = {
     "measure": "monai_spatialqa.measurement.settings:MeasureSettings",
     "generate": "monai_spatialqa.generation.settings:GenerateSettings",
     "lint": "monai_spatialqa.generation.lint_settings:LintSettings",
+    "evaluate": "monai_spatialqa.evaluation.settings:EvaluateSettings",
+    "report": "monai_spatialqa.report.settings:ReportSettings",
 }
 """Stage name -> the model of its settings, as a class or as ``"module:Class"``, imported when it is needed."""
 

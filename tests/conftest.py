@@ -11,6 +11,8 @@ import nibabel as nib
 import numpy as np
 import pytest
 
+from tests.servers.llama_server import llama_image_server, llama_server  # noqa: F401  # fixtures, started when asked for
+
 ROOT = Path(__file__).parent
 
 

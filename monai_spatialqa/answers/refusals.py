@@ -17,9 +17,10 @@ _ABSTAINED = re.compile(
     r"|\bimpossible à|\bno se puede|\bno lo sé|\bno sé\b|无法|不能确定|不确定|不知道|不能判断|难以确定",
     re.IGNORECASE,
 )
+_UNABLE = rf"\b{_CANNOT} (?:help|assist|provide|comply|view|analy[sz]e|interpret|give|offer|process|access|diagnos|do\b|fulfil)"
+_DECLINED = re.compile(_UNABLE, re.IGNORECASE)
 _REFUSED = re.compile(
-    rf"\b(?:i[’']?m |i am )?sorry\b|\bas an (?:ai|artificial|language)\b|\bi (?:must|have to) decline|\bi (?:will|would) not\b"
-    rf"|\b{_CANNOT} (?:help|assist|provide|comply|view|analy[sz]e|interpret|give|offer|process|access|diagnos|do\b|fulfil)"
+    rf"\b(?:i[’']?m |i am )?sorry\b|\bas an (?:ai|artificial|language)\b|\bi (?:must|have to) decline|\bi (?:will|would) not\b|{_UNABLE}"
     r"|\bi (?:won[’']?t|refuse)\b|\bconsult (?:a|your|with)\b|\bnot (?:able|qualified|allowed) to\b"
     r"|对不起|抱歉|作为(?:一个)?(?:AI|人工智能)|es tut mir leid|désolé|lo siento",
     re.IGNORECASE,
@@ -38,3 +39,9 @@ def abstains_at(text: str, at: int) -> bool:
     """Whether the words from a place on say that there is no telling: behind ``the answer is``."""
     found = _ABSTAINED.search(text, at, at + 80)
     return found is not None and _START.fullmatch(text, at, found.start()) is not None
+
+
+def declines(text: str) -> int | None:
+    """Where a text says that it cannot tell, or will not; None where it does not."""
+    found = _ABSTAINED.search(text) or _DECLINED.search(text)
+    return found.start() if found else None

@@ -19,7 +19,7 @@ REASONS = {
     "bound": "only a bound is given: less than, at least",
     "range": "a range, in strict mode",
     "percent": "a percentage where another unit was asked for",
-    "other_dimension": "a unit that measures something else",
+    "other_dimension": "a unit that measures something else, or that is not known",
     "not_finite": "NaN, infinity, or a number beyond what a float holds",
 }
 """Why nothing was read. A reading without an answer has exactly one of them."""

@@ -11,7 +11,7 @@ from monai_spatialqa.evaluation.questions import prompt_hash, question_of
 from monai_spatialqa.evaluation.rotation import Unit
 from monai_spatialqa.evaluation.scans import ShownScans
 from monai_spatialqa.evaluation.settings import EvaluateSettings
-from monai_spatialqa.models import Adapter, ModelReply
+from monai_spatialqa.models import Adapter, ModelReply, Question
 from monai_spatialqa.progress import Progress
 from monai_spatialqa.records import Journal
 from monai_spatialqa.records.answer import Answer
@@ -24,16 +24,27 @@ Journals = Mapping[bool, Journal[Answer]]
 
 
 @dataclass
+class Taken:
+    """What the questions of one way to ask have taken: answers, those from the cache, time of all calls together."""
+
+    answers: int = 0
+    cached: int = 0
+    seconds: float = 0.0
+
+
+@dataclass
 class Asked:
     """What came of asking.
 
     Attributes:
         calls: questions that were asked.
+        taken: blind or not -> what these took.
         failed_cases: case -> why its scan could not be shown; its questions were not asked.
         stopped: why asking was given up; None when everything was asked.
     """
 
     calls: int = 0
+    taken: dict[bool, Taken] = field(default_factory=dict)
     failed_cases: dict[str, dict[str, str | None]] = field(default_factory=dict)
     stopped: str | None = None
 
@@ -86,18 +97,29 @@ def ask(
     hashes: Mapping[bool, str],
     settings: EvaluateSettings,
     progress: Progress,
-) -> Asked:
+    asked: Asked,
+) -> None:
     """Ask units, several at a time, and keep every answer as it comes.
 
     A scan that cannot be shown leaves out the questions about it and no others. After ``STOP_AFTER`` calls that failed
     at the service one after the other, nothing more is asked.
+
+    Args:
+        units: what to ask.
+        adapter: whom; it is opened, tried out before the first question, and closed.
+        scans: the views.
+        journals: where answers are kept.
+        hashes: blind or not -> hash of the settings that shape such answers.
+        settings: of the run.
+        progress: is told of every question.
+        asked: is filled as questions are answered, so that it holds whatever ends the run.
 
     Raises:
         SpatialQAError: the model cannot be asked: its address, key, name or a setting is refused. What was answered
             before is kept.
     """
     try:
-        return asyncio.run(_Asking(adapter, scans, journals, hashes, settings, progress).run(units))
+        asyncio.run(_Asking(adapter, scans, journals, hashes, settings, progress, asked).run(units))
     except ExceptionGroup as group:  # of the workers: one reason ends them all
         told = group.subgroup(SpatialQAError)
         if told is None:
@@ -116,6 +138,7 @@ class _Asking:
         hashes: Mapping[bool, str],
         settings: EvaluateSettings,
         progress: Progress,
+        asked: Asked,
     ) -> None:
         self._adapter = adapter
         self._scans = scans
@@ -123,16 +146,33 @@ class _Asking:
         self._settings = settings
         self._progress = progress
         self._hashes = hashes
-        self._asked = Asked()
+        self._asked = asked
         self._failing = 0
 
-    async def run(self, units: Sequence[Unit]) -> Asked:
+    async def run(self, units: Sequence[Unit]) -> None:
+        if not units:
+            return
         waiting = iter(units)
         workers = min(self._settings.client.concurrency, len(units))
-        async with self._adapter, asyncio.TaskGroup() as group:
-            for _ in range(workers):
-                group.create_task(self._work(waiting))
-        return self._asked
+        async with self._adapter:
+            await self._adapter.preflight(await self._largest(units))
+            async with asyncio.TaskGroup() as group:
+                for _ in range(workers):
+                    group.create_task(self._work(waiting))
+
+    async def _largest(self, units: Sequence[Unit]) -> Question | None:
+        """The longest question, with the images of the first scan that can be shown; None where none can."""
+        words = [len(unit.item.question) + sum(map(len, unit.options)) for unit in units]
+        seen = [place for place, unit in enumerate(units) if not unit.blind]
+        blind = [place for place, unit in enumerate(units) if unit.blind]
+        for case in dict.fromkeys(units[place].item.case.case_id for place in seen):
+            own = [place for place in seen if units[place].item.case.case_id == case]
+            unit = units[max(own, key=words.__getitem__)]
+            try:
+                return question_of(unit, await self._scans.of(unit.item), self._settings)
+            except SpatialQAError:
+                continue  # told when its questions come up
+        return question_of(units[max(blind, key=words.__getitem__)], None, self._settings) if blind else None
 
     async def _work(self, units: Iterator[Unit]) -> None:
         for unit in units:
@@ -152,6 +192,10 @@ class _Asking:
         (reply,) = await self._adapter.answer([question])
         self._journals[unit.blind].append(self._answer(unit, len(question.images), reply), replace=True)
         self._asked.calls += 1
+        taken = self._asked.taken.setdefault(unit.blind, Taken())
+        taken.answers += 1
+        taken.cached += reply.cached
+        taken.seconds += reply.seconds
         self._failing = self._failing + 1 if reply.outcome == "service" else 0
         if self._failing >= STOP_AFTER:
             self._asked.stopped = reply.problem or "the service failed"

@@ -1,6 +1,6 @@
 """Scores as columns, one row an item: repeats are averaged, an item without an answer counts as a failed one.
 
-Rows count the answers to the options as the item has them; answers to rotated options are for :mod:`.rotations` only,
+Rows count the answers to the options as the item has them; answers to rotated options are for :mod:`.circular` only,
 so that a run with CircularEval and one without can be compared.
 """
 

@@ -4,24 +4,78 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from monai_spatialqa.errors import FileReadError, JournalError
+from monai_spatialqa.evaluation.scans import can_answer
 from monai_spatialqa.evaluation.settings import EvaluateSettings
 from monai_spatialqa.records import Measurement, read_records
 from monai_spatialqa.records.base import RecordT
 from monai_spatialqa.records.item import Item, Reference
 
 
-def load_items(settings: EvaluateSettings) -> list[Item]:
-    """The items to ask, sorted by id: those of the chosen tasks, and of these evenly as many as ``limit`` says.
+@dataclass(frozen=True)
+class Inputs:
+    """What a run is about. Adapters get none of it but the questions.
+
+    Attributes:
+        items: those to ask, sorted by id.
+        references: theirs.
+        measurements: by case; none where the settings name no file.
+        known_ids: ids of all items of the file, chosen or not.
+        unanswerable: ids of items that ask for mm or ml of views without a scale; they are not asked.
+    """
+
+    items: list[Item]
+    references: list[Reference]
+    measurements: dict[str, Measurement]
+    known_ids: frozenset[str]
+    unanswerable: list[str]
+
+
+def load_inputs(settings: EvaluateSettings) -> Inputs:
+    """Read items, references and measurements.
 
     Raises:
-        JournalError: the file is missing, a line is no item, or two have the same id.
+        JournalError: a file is missing, a line is not such a record, or two have the same id.
+        FileReadError: there is no item to ask, or an item has no reference.
+    """
+    every = _unique(settings.items_file, Item)
+    chosen = choose_items(every, settings)
+    blind_only = settings.blind == "only" or not settings.asks
+    items = [item for item in chosen if blind_only or can_answer(item, settings.views)]
+    unanswerable = sorted({item.item_id for item in chosen} - {item.item_id for item in items})
+    if not items:
+        raise FileReadError(
+            "every item asks for a number in mm or ml, and the views tell no scale",
+            code="no_records",
+            file=settings.items_file,
+            key="views::tell::scale",
+            found=f"{len(chosen)} items",
+            expected="items that the model can answer",
+            next_step="tell the scale, or choose other tasks",
+        )
+    return Inputs(
+        items,
+        load_references(settings, {item.item_id for item in items}),
+        load_measurements(settings),
+        frozenset(item.item_id for item in every),
+        unanswerable,
+    )
+
+
+def choose_items(items: Sequence[Item], settings: EvaluateSettings) -> list[Item]:
+    """The items to ask: those of the chosen tasks, and of these evenly as many as ``limit`` says.
+
+    Args:
+        items: all of the file, sorted by id.
+        settings: of the run.
+
+    Raises:
         FileReadError: there is none to ask.
     """
     path = settings.items_file
-    items = _unique(path, Item)
     chosen = [item for item in items if settings.tasks is None or item.task in settings.tasks]
     if settings.limit is not None and settings.limit < len(chosen):
         chosen = [chosen[number * len(chosen) // settings.limit] for number in range(settings.limit)]

@@ -49,6 +49,29 @@ def unique(records: Iterable[RecordT], what: str) -> dict[str, RecordT]:
     return found
 
 
+def each_once(answers: Iterable[Answer]) -> list[Answer]:
+    """The answers, in their order.
+
+    Raises:
+        ScoringError: two share an id, or are to the same item in the same rotation, repeat and model.
+    """
+    listed = list(unique(answers, "answer").values())
+    asked: dict[tuple[str, str, bool, int, int], str] = {}
+    for answer in listed:
+        asking = answer.item_id, answer.model, answer.blind, answer.rotation, answer.repeat
+        if asking in asked:
+            raise ScoringError(
+                "two answers are to the same asking of an item",
+                code="duplicate_answer",
+                case=answer.item_id,
+                found=f"{asked[asking]} and {answer.answer_id}",
+                expected=f"one answer of {answer.model} to rotation {answer.rotation}, repeat {answer.repeat}",
+                next_step="remove one of them, or number the repeats",
+            )
+        asked[asking] = answer.answer_id
+    return listed
+
+
 def unmatched(items: Iterable[Item], answers: Iterable[Answer]) -> Unmatched:
     """Items without an answer, and answers to items that are not there."""
     given = [(answer.item_id, answer.rotation) for answer in answers]

@@ -1,8 +1,8 @@
 """Prompt presets: what a model is asked around a question, in text files, one for each format of item.
 
 A preset is three prompt files, ``<name>.mca.txt``, ``<name>.yesno.txt`` and ``<name>.numeric.txt``, with places for
-``{{question}}``, ``{{options}}``, ``{{unit}}``, ``{{images}}`` and ``{{abstain}}``. A paragraph that is one such place and
-has nothing to say is left out. What fills a place is data and is never read for places.
+``{{question}}``, ``{{options}}``, ``{{unit}}``, ``{{images}}`` and ``{{abstain}}``. A paragraph that is one such place
+and has nothing to say is left out. What fills a place is data and is never read for places.
 """
 
 from __future__ import annotations

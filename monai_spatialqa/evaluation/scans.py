@@ -25,7 +25,8 @@ from monai_spatialqa.rendering.views import View, make_views
 KEPT = 4
 """Scans whose views are kept at the same time: items are asked case by case."""
 
-_Key = tuple[str, str | None, str | None, str | None]
+Key = tuple[str, str | None, str | None, str | None]
+"""Case, path of its scan, modality, and the structure asked about where the views depend on it."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +57,8 @@ class ShownScans:
     def __init__(self, settings: EvaluateSettings, measurements: Mapping[str, Measurement]) -> None:
         self._settings = settings
         self._measurements = measurements
-        self._made: OrderedDict[_Key, asyncio.Future[Shown]] = OrderedDict()
-        self._failed: dict[_Key, SpatialQAError] = {}
+        self._made: OrderedDict[Key, asyncio.Future[Shown]] = OrderedDict()
+        self._failed: dict[Key, SpatialQAError] = {}
 
     async def of(self, item: Item) -> Shown:
         """The views that go with an item.
@@ -65,7 +66,7 @@ class ShownScans:
         Raises:
             SpatialQAError: the scan is not there, cannot be read or cannot be shown; names case and file.
         """
-        key = self._key(item)
+        key = self.key(item)
         if key in self._failed:
             raise self._failed[key]
         if key in self._made:
@@ -108,7 +109,8 @@ class ShownScans:
                 file=item.case.image_path,
             ) from error
 
-    def _key(self, item: Item) -> _Key:
+    def key(self, item: Item) -> Key:
+        """What the views of an item depend on: items with the same key share them."""
         structure = item.structures[0] if self._settings.views.leaks_location else None
         return item.case.case_id, item.case.image_path, item.case.modality, structure
 
@@ -158,8 +160,8 @@ def image_path(item: Item, settings: EvaluateSettings) -> Path:
             code="missing_file" if not found else "ambiguous_path",
             file=given,
             key="images_root",
-            found="nothing" if not found else ", ".join(map(str, found.values())),
-            expected=f"a scan under {' or '.join(str(root.absolute()) for root in roots)}",
+            found=None if not found else ", ".join(map(str, found.values())),
+            expected=f"a scan under {' or '.join(map(str, roots))}",
             next_step="name the folder that the items' image paths are relative to: --images_root",
         )
     return next(iter(found.values()))

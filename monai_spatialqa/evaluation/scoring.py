@@ -8,7 +8,7 @@ from decimal import Decimal
 from monai_spatialqa.answers import PARSER_VERSION, read_choice, read_quantity
 from monai_spatialqa.errors import ScoringError
 from monai_spatialqa.evaluation.attributes import ItemFacts, facts_of
-from monai_spatialqa.evaluation.matching import keyed, unique
+from monai_spatialqa.evaluation.matching import each_once, keyed
 from monai_spatialqa.records import Measurement
 from monai_spatialqa.records.answer import Answer, Reading, Score
 from monai_spatialqa.records.item import LETTERS, Item, Reference
@@ -31,7 +31,7 @@ def score_answers(
     Args:
         items: the questions.
         references: their answers; more than the items' are passed over.
-        answers: of any models. Answers to other items get no score: see
+        answers: of one run. Answers to other items get no score: see
             :func:`~monai_spatialqa.evaluation.matching.unmatched`.
         measurements: of the cases, for volume and source of what is asked about.
         strict: read no number from a range, such as "1.2-1.5 ml".
@@ -40,14 +40,14 @@ def score_answers(
         One score for each answer to an item, in the order of the answers.
 
     Raises:
-        ScoringError: a double id, an item without a fitting reference (a true value of 0 has none), or options shown
-            that are not the item's.
+        ScoringError: a double id, two answers to one asking of an item, an item without a fitting reference (a true
+            value of 0 has none), or options shown that are not the item's.
     """
     items = list(items)
     pairs = keyed(items, references)
     facts = facts_of(items, measurements)
     scores = []
-    for answer in unique(answers, "answer").values():
+    for answer in each_once(answers):
         if answer.item_id in pairs:
             item, reference = pairs[answer.item_id]
             scores.append(_score(item, reference, answer, facts[item.item_id], strict))
@@ -72,7 +72,7 @@ def _score(item: Item, reference: Reference, answer: Answer, facts: ItemFacts, s
         exact = mean_relative_accuracy(number, truth)
         parity = mean_relative_accuracy(value, truth, mode="parity")
         error = relative_error(value, truth)
-        ratio = log10_ratio(value, truth) if value * truth > 0 else None
+        ratio = log10_ratio(value, truth) if value and (value > 0) is (truth > 0) else None
     elif not numeric:
         exact = float(reading.letter == reference.answer)
     return Score(

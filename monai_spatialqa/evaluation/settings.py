@@ -90,7 +90,7 @@ class EvaluateSettings(BaseModel):
 
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
-        if self.model is None and (self.dry_run or self.structured):
+        if not self.asks and (self.dry_run or self.structured):
             raise ValueError("without a model nothing is asked: leave dry_run and structured out, or name a model")
         if self.dry_run and self.rescore:
             raise ValueError("dry_run and rescore do not go together")
@@ -121,6 +121,18 @@ class EvaluateSettings(BaseModel):
             SettingsError: there is no such preset.
         """
         return load_preset(self.preset)
+
+    @property
+    def asks(self) -> bool:
+        """Whether there is a model to ask; otherwise only baselines are scored."""
+        return self.model is not None or self.adapter != "openai"
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options of the adapter: those given and, of openai, the client's settings."""
+        if self.adapter != "openai":
+            return self.adapter_options
+        return {"llm": self.client.model_dump(), "kind": self.model_kind, **self.adapter_options}
 
     @property
     def sights(self) -> list[bool]:

@@ -22,7 +22,7 @@ _WORDS = {
 
 
 def result_lines(results: Sequence[RunResult]) -> list[str]:
-    """The table for a terminal: models first, baselines below, and what to know of them.
+    """The table for a terminal: models first, blind runs and baselines below, and what to know of them.
 
     A cell is the accuracy of a task, or the mean relative accuracy of a task of numbers, with the validity rate beside
     it: the share of answers from which a letter or a number was read.
@@ -43,7 +43,7 @@ def result_lines(results: Sequence[RunResult]) -> list[str]:
         ).rstrip()
         for row in rows
     ]
-    models = sum(result.kind != "baseline" for result in ordered)
+    models = sum(not _place(result) for result in ordered)
     if 0 < models < len(ordered):
         lines.insert(1 + models, "-" * max(map(len, lines)))
     return [*lines, "", *notes(ordered)]
@@ -102,7 +102,14 @@ def markdown(results: Sequence[RunResult], comparisons: Sequence[Comparison] = (
 
 
 def _ordered(results: Iterable[RunResult]) -> list[RunResult]:
-    return sorted(results, key=lambda result: result.kind == "baseline")
+    return sorted(results, key=_place)
+
+
+def _place(result: RunResult) -> int:
+    """Models, then models that were asked without the images, then baselines."""
+    if result.kind == "baseline":
+        return 2
+    return int(result.blind and result.kind != "text_only")
 
 
 def _cells(result: RunResult) -> list[str]:

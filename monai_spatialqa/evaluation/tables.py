@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from monai_spatialqa.errors import ScoringError
 from monai_spatialqa.evaluation.attributes import ItemFacts, facts_of
 from monai_spatialqa.evaluation.breakdown import Masks, masks_of, volume_cuts
+from monai_spatialqa.evaluation.circular import circular_figures
 from monai_spatialqa.evaluation.item_rows import ItemRows, item_rows
 from monai_spatialqa.evaluation.matching import unique, unmatched
 from monai_spatialqa.evaluation.result import FIGURES, Counts, Figure, Group, RunResult, Spent
-from monai_spatialqa.evaluation.rotations import circular_figures
 from monai_spatialqa.records import Measurement
 from monai_spatialqa.records.answer import Answer, Score
 from monai_spatialqa.records.item import Item
@@ -55,6 +55,7 @@ def build_result(
     measurements: Iterable[Measurement] | None = None,
     blind: Sequence[Score] | None = None,
     about: About | None = None,
+    cuts: tuple[float, float] | None = None,
     draws: int = 10_000,
     seed: int = 0,
 ) -> RunResult:
@@ -71,6 +72,7 @@ def build_result(
         measurements: for volume and source of items without an answer; the others have theirs in the scores.
         blind: scores of the same model without images, for the blind gain.
         about: name, family and cost.
+        cuts: of the volumes, in ml, where the run is one of several on unlike items; None for those of these items.
         draws: of the bootstrap.
         seed: of the bootstrap.
 
@@ -83,7 +85,7 @@ def build_result(
     first = _one_run(scores, answers)
     facts = facts_of(items, measurements) | {score.item_id: _facts(score) for score in scores}
     rows = item_rows(items, scores, blind)
-    cuts = volume_cuts(items, facts)
+    cuts = cuts or volume_cuts(items, facts)
     found = _estimates(rows, masks_of(items, facts, cuts), draws, seed)
     overall, *groups = (
         Group(dimension=dimension, name=name, figures=_figures(figures)) for (dimension, name), figures in found.items()

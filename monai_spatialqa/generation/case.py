@@ -60,7 +60,7 @@ def items_of_case(
             per_structure[found[0].structures[0]] += 1
         if found is None or per_subtask[name] == settings.items_per_subtask:
             turns.drop(name)
-    counts = view.refusal_counts()
+    counts = view.left_out_counts() + view.not_made_counts()
     counts.update(refusals.counts)
     return CaseItems(_balanced(taken, context, measurement.case_id), counts)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
+import time
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -24,6 +25,7 @@ CODE_VERSION = "1"
 """Part of every key. Raised with every change of what is sent or of how a reply is read."""
 
 _BUSY_SECONDS = 60.0
+_POLL_SECONDS = 0.02
 _TABLE = """
 CREATE TABLE IF NOT EXISTS replies (
     key TEXT PRIMARY KEY,
@@ -72,12 +74,26 @@ class ReplyCache:
         self._path = Path(path)
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._connection = sqlite3.connect(self._path, timeout=_BUSY_SECONDS, isolation_level=None)
-            self._connection.execute("PRAGMA journal_mode=WAL")
-            self._connection.execute("PRAGMA synchronous=NORMAL")
-            self._connection.execute(_TABLE)
+            self._connection = sqlite3.connect(
+                self._path, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False
+            )
+            self._prepare()
         except (sqlite3.Error, OSError) as error:
             raise self._unusable(error) from error
+
+    def _prepare(self) -> None:
+        """Make the table. The change to WAL does not wait for another process that is making it, too; this does."""
+        until = time.monotonic() + _BUSY_SECONDS
+        while True:
+            try:
+                self._connection.execute("PRAGMA journal_mode=WAL")
+                self._connection.execute("PRAGMA synchronous=NORMAL")
+                self._connection.execute(_TABLE)
+                return
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                    raise
+                time.sleep(_POLL_SECONDS)
 
     def get(self, request: Request, settings: LLMSettings) -> Reply | None:
         """The answer to an equal request; None when there is none."""

@@ -298,8 +298,8 @@ def _given_up(failure: Failure, tries: int, wait: float, spent: float, settings:
         limit = f"after {tries} tries (tries)"
     else:
         limit = (
-            f"after {spent:.1f} s: another try, {wait:.1f} s later, is beyond the {settings.total_seconds:g} s of a call "
-            "(total_seconds)"
+            f"after {spent:.1f} s: another try, {wait:.1f} s later, is beyond the {settings.total_seconds:g} s of a "
+            "call (total_seconds)"
         )
     step = (
         failure.next_step or "look at the server; raise tries, total_seconds or timeout_seconds, or lower concurrency"

@@ -11,6 +11,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Any
 
+from monai_spatialqa.llm.messages import writable
 from monai_spatialqa.records.answer import Outcome, Usage
 
 NORMAL = frozenset({"stop", "eos", "eos_token", "end_turn", "stop_sequence"})
@@ -140,7 +141,7 @@ def _limit(usage: Usage, max_tokens: int, text: str | None, reasoning: str | Non
 def _joined(content: Any) -> tuple[str | None, str | None]:
     """Text and refusal of a message's content: a string, or a list of parts, whose texts are joined."""
     if content is None or isinstance(content, str):
-        return None if content is None else _writable(content), None
+        return None if content is None else writable(content), None
     if not isinstance(content, list):
         raise TypeError(f"content is {type(content).__name__}, neither text nor a list of parts")
     texts: list[str] = []
@@ -152,12 +153,7 @@ def _joined(content: Any) -> tuple[str | None, str | None]:
             texts.append(part["text"])
         elif isinstance(part, dict) and _is_text(part.get("refusal")):
             refusals.append(part["refusal"])
-    return _writable("".join(texts)), _writable("".join(refusals)) or None
-
-
-def _writable(text: str) -> str:
-    """The text without halves of characters, which models can emit as escapes and no file can hold."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return writable("".join(texts)), writable("".join(refusals)) or None
 
 
 def _usage(given: Any) -> Usage:

@@ -72,11 +72,23 @@ class Connection:
             limit = (
                 "timeout_seconds" if timeout_seconds >= self._settings.timeout_seconds else "what total_seconds leaves"
             )
-            return Failure("retry", f"no reply within {timeout_seconds:.3g} s ({limit})", code="timeout")
+            return Failure(
+                "retry",
+                f"no reply within {timeout_seconds:.3g} s ({limit})",
+                code="timeout",
+                setting="timeout_seconds",
+                next_step="raise timeout_seconds and total_seconds, or lower concurrency",
+            )
         except openai.APIConnectionError as error:
             cause = error.__cause__ or error
             told = f"{type(cause).__name__}: {cause}" if str(cause) else type(cause).__name__
-            return Failure("retry", f"the connection failed ({self.redactor.message(told)})", code="no_connection")
+            return Failure(
+                "retry",
+                f"the connection failed ({self.redactor.message(told)})",
+                code="no_connection",
+                setting="base_url",
+                next_step="start the server, or look at base_url",
+            )
         return self._without_keys(read_completion(body, max_tokens))
 
     async def models(self) -> list[str] | None:

@@ -17,7 +17,7 @@ _KIND = re.compile(r"[a-z][a-z0-9_ ]*")
 
 # Chat templates of ChatML, Qwen, Llama, Phi, Gemma, Mistral, DeepSeek; image places of LLaVA, Qwen-VL and llama.cpp.
 _SPECIAL = re.compile(
-    r"<(?=[|\uff5c])|(?<=[|\uff5c])>"
+    r"<(?=[|\uff5c])"
     r"|<(?=/?(?:s|bos|eos|pad|unk|start_of_turn|end_of_turn|start_of_image|end_of_image|image_soft_token|image|img"
     r"|video|audio|think|tool_call|tool_response|tools|IMG_CONTEXT|__media__|__image__)>)"
     r"|\[(?=/?(?:INST|IMG|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS)\])"
@@ -30,7 +30,7 @@ def delimited(text: str, kind: str = "text") -> str:
     """The text between two lines that it cannot imitate.
 
     Args:
-        text: any text. Only special tokens of chat templates change in it: ``<|im_end|>`` becomes ``< |im_end| >``.
+        text: any text. Only special tokens of chat templates change in it: ``<|im_end|>`` becomes ``< |im_end|>``.
         kind: what it is, in lower-case words, e.g. ``"abstract"``.
 
     Returns:
@@ -47,7 +47,7 @@ def delimited(text: str, kind: str = "text") -> str:
     """
     if not _KIND.fullmatch(kind):
         raise ValueError(f"kind must be lower-case words, not {kind!r}")
-    harmless = _SPECIAL.sub(_apart, text)
+    harmless = _SPECIAL.sub(r"\g<0> ", text)
     code = _code(harmless)
     while code in harmless:
         code = _code(code)
@@ -57,10 +57,6 @@ def delimited(text: str, kind: str = "text") -> str:
 def data_rule() -> str:
     """The sentences for a system prompt that say what the lines of :func:`delimited` mean."""
     return load_prompt("data_rule").text
-
-
-def _apart(found: re.Match[str]) -> str:
-    return f" {found[0]}" if found[0] == ">" else f"{found[0]} "
 
 
 def _code(text: str) -> str:

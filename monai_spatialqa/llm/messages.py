@@ -97,7 +97,7 @@ class Message:
     def wire(self) -> dict[str, Any]:
         """The message as the protocol has it: plain text where there is nothing else, a list of parts otherwise."""
         if len(self.parts) == 1 and isinstance(self.parts[0], Text):
-            return {"role": self.role, "content": self.parts[0].text}
+            return {"role": self.role, "content": writable(self.parts[0].text)}
         return {"role": self.role, "content": [_wire_part(part) for part in self.parts]}
 
     def outline(self) -> dict[str, Any]:
@@ -111,7 +111,7 @@ class Message:
 
 def _wire_part(part: Part) -> dict[str, Any]:
     if isinstance(part, Text):
-        return {"type": "text", "text": part.text}
+        return {"type": "text", "text": writable(part.text)}
     url = {"url": f"data:image/png;base64,{base64.b64encode(part.png).decode()}"}
     return {"type": "image_url", "image_url": url | ({"detail": part.detail} if part.detail else {})}
 
@@ -170,6 +170,11 @@ def with_text_at_end(request: Request, text: str) -> Request:
     last = messages[places[-1]]
     messages[places[-1]] = Message(last.role, (*last.parts, Text(text)))
     return replace(request, messages=tuple(messages))
+
+
+def writable(text: str) -> str:
+    """The text without halves of characters, which escapes can spell and neither the wire nor a file can hold."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _canonical(value: Any) -> bytes:

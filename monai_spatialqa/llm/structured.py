@@ -1,4 +1,4 @@
-"""A reply that should be JSON of a given shape: strict reading, and the two repairs that change no content.
+"""A reply that should be JSON of a given shape: strict reading, and the three repairs that change no content.
 
 The numbers of a reply are checked before its shape: servers that force the JSON grammar still let a model write
 ``1062.5e+26000000``, which Python reads as infinity, or an exponent so low that the number becomes 0 (both seen with
@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 from pydantic import BaseModel, ValidationError
 
 _FENCED = re.compile(r"```[A-Za-z0-9_-]*[ \t]*\r?\n(.*?)```", re.DOTALL)
+_REASONING = re.compile(r"\s*<(think|thinking|reasoning)>.*?</\1>", re.DOTALL)
 _CLOSING = re.compile(r"\s*[}\]]")
 _MOST_PROBLEMS = 5
 
@@ -29,8 +30,9 @@ def read_structured(text: str, schema: type[BaseModel], *, repair: bool) -> Base
     Args:
         text: the reply.
         schema: the model.
-        repair: take JSON out of a code fence and drop trailing commas, where the text as it is does not fit. Only for
-            a reply that ended normally: a cut one must not be made to look whole.
+        repair: drop a closed block of reasoning in front, take JSON out of a code fence, and drop trailing commas,
+            where the text as it is does not fit. Only for a reply that ended normally: a cut one must not be made to
+            look whole.
 
     Raises:
         MisfitError: the text does not fit; the reason.
@@ -38,7 +40,7 @@ def read_structured(text: str, schema: type[BaseModel], *, repair: bool) -> Base
     try:
         return _read(text, schema)
     except MisfitError:
-        repaired = _without_trailing_commas(_without_fence(text)) if repair else text
+        repaired = _without_trailing_commas(_without_fence(_without_reasoning(text))) if repair else text
         if repaired == text:
             raise
     return _read(repaired, schema)
@@ -71,6 +73,12 @@ def _finite(written: str) -> float:
 
 def _no_constant(name: str) -> NoReturn:
     raise MisfitError(f"{name} is no JSON number")
+
+
+def _without_reasoning(text: str) -> str:
+    """What stands behind a closed block of reasoning at the beginning."""
+    block = _REASONING.match(text)
+    return text[block.end() :] if block else text
 
 
 def _without_fence(text: str) -> str:

@@ -20,9 +20,9 @@ from monai_spatialqa.measurement.listing import datalist_of_source, list_cases
 from monai_spatialqa.measurement.options import MeasureOptions
 from monai_spatialqa.measurement.records import error_measurement
 from monai_spatialqa.measurement.settings import MeasureSettings
-from monai_spatialqa.measurement.summary import MeasureSummary, show, summary_lines
+from monai_spatialqa.measurement.summary import MeasureSummary, summary_lines
 from monai_spatialqa.measurement.tables import write_distance_table, write_structure_table
-from monai_spatialqa.progress import Progress
+from monai_spatialqa.progress import Progress, show
 from monai_spatialqa.records import Journal, Measurement, write_text_atomic
 
 Chain = Callable[..., Iterable[Any]]

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import statistics
-import sys
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from monai_spatialqa.errors import readable
 from monai_spatialqa.records import Measurement
 
 _CASES_SHOWN = 5
@@ -103,12 +101,6 @@ def _structure(name: str, records: Sequence[Measurement]) -> StructureSummary:
         flagged=dict(sorted(flags.items())),
         median_volume_ml=statistics.median(volumes) if volumes else None,
     )
-
-
-def show(lines: Sequence[str]) -> None:
-    """Print lines; characters that the terminal cannot show are spelled out instead of ending the run."""
-    encoding = sys.stdout.encoding or "utf-8"
-    print(readable("\n".join(lines)).encode(encoding, "backslashreplace").decode(encoding), flush=True)
 
 
 def summary_lines(summary: MeasureSummary, output: Path, cards: Sequence[Path]) -> list[str]:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from types import TracebackType
 from typing import Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from monai_spatialqa.errors import SettingsError
 from monai_spatialqa.llm import ChatClient, Image, LLMSettings, Message, Reply, Request, Text
+from monai_spatialqa.models.adapter import Adapter
 from monai_spatialqa.models.question import ModelReply, Question
 from monai_spatialqa.records.answer import ModelKind
 
@@ -30,7 +30,7 @@ class OpenAIOptions(BaseModel):
     )
 
 
-class OpenAIAdapter:
+class OpenAIAdapter(Adapter):
     """Asks over the chat-completions protocol.
 
     Images go as lossless PNG. Whether a server took them is proved by the client, from the tokens it counts.
@@ -106,15 +106,15 @@ class OpenAIAdapter:
         """Ask questions at once, as many at a time as ``llm.concurrency`` allows.
 
         Raises:
-            SpatialQAError: the server refuses every such call (the parameter is named); raised when all have ended.
+            SpatialQAError: the server refuses every such call (the parameter is named). Calls under way are cancelled;
+                what was answered is in the cache, if there is one.
         """
-        replies = await asyncio.gather(
-            *(self.client.ask(self.request_of(question)) for question in batch), return_exceptions=True
-        )
-        for reply in replies:
-            if isinstance(reply, BaseException):
-                raise reply
-        return [_model_reply(reply) for reply in replies if not isinstance(reply, BaseException)]
+        try:
+            async with asyncio.TaskGroup() as calls:
+                asked = [calls.create_task(self.client.ask(self.request_of(question))) for question in batch]
+        except BaseExceptionGroup as group:
+            raise group.exceptions[0] from None
+        return [_model_reply(call.result()) for call in asked]
 
     def describe(self) -> dict[str, Any]:
         """The settings that shape replies."""
@@ -129,12 +129,6 @@ class OpenAIAdapter:
         """Open the client."""
         await self.client.__aenter__()
         return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Close it."""
-        await self.close()
 
 
 def _model_reply(reply: Reply) -> ModelReply:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import final
 
 from pydantic import BaseModel
 
@@ -10,9 +11,10 @@ from monai_spatialqa.errors import SpatialQAError
 from monai_spatialqa.records.answer import Outcome, Usage
 
 
-@dataclass(frozen=True)
+@final
+@dataclass(frozen=True, slots=True)
 class Question:
-    """One question as a model gets it.
+    """One question as a model gets it. It has no place for anything else: no subclass, no further attribute.
 
     Args:
         key: names the question in logs and errors; the model does not see it.

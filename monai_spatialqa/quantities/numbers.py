@@ -2,7 +2,7 @@
 """Written numbers: which strings of characters are one, and its exact value.
 
 Conventions: with both separators, the later one is the decimal one. A lone comma with three digits behind it groups,
-any other one is a decimal comma; a lone dot is always decimal; several dots group.
+any other one is a decimal comma; a lone dot is always decimal; several dots, several commas and apostrophes group.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ EXPONENT = r"[eE][-−+]?\d+|\s*[x×·*]\s*10(?:(?:\^|\*\*)\s*[-−+]?\d+|[⁻�
 LARGEST_POWER = 100_000
 """Exponents beyond it, of either sign, are no numbers."""
 
-_SPACES = re.compile(SPACE)
+_SPACES = re.compile(f"{SPACE}|['’]")
 _GROUPED = re.compile(r"[1-9]\d{0,2}(?:,\d{3})+")
 _BASE = re.compile(r"^(?:e|\s*[x×·*]\s*10(?:\^|\*\*)?)\s*", re.IGNORECASE)
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺−", "0123456789-+-")
@@ -33,6 +33,7 @@ def number_pattern(behind_spaces: str) -> str:
     """
     return (
         rf"\d{{1,3}}(?:{SPACE}\d{{3}})+(?:[.,]\d+)?{behind_spaces}"
+        r"|\d{1,3}(?:['’]\d{3})+(?:[.,]\d+)?|\d{1,2}(?:,\d{2})+,\d{3}(?:\.\d+)?(?![\d,])"
         r"|\d{1,3}(?:,\d{3})+(?:\.\d+)?(?![\d,])|\d{1,3}(?:\.\d{3})+,\d+|\d{1,3}(?:\.\d{3}){2,}|\d+(?:[.,]\d+)?|\.\d+"
     )
 
@@ -54,7 +55,8 @@ def written_number(written: str, exponent: str | None = None) -> tuple[Decimal, 
     elif digits.count(".") > 1:
         digits = digits.replace(".", "")
     elif "," in digits:
-        digits = digits.replace(",", "" if _GROUPED.fullmatch(digits) else ".")
+        groups = digits.count(",") > 1 or _GROUPED.fullmatch(digits)
+        digits = digits.replace(",", "" if groups else ".")
     power = 0
     if exponent:
         told = _BASE.sub("", exponent.translate(_SUPERSCRIPTS))

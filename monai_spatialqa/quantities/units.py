@@ -73,7 +73,7 @@ _TABLE = (
         rf"立方厘米|立方公分|{_cubic('cm', _CENTI)}|cubic[ -]centimet(?:er|re)s?|ccs|c\.c\.",
     ),
     Unit("ul", "volume", Decimal("0.001"), "", r"微升|[uµμ]ls?|microlit(?:er|re)s?"),
-    Unit("ml", "volume", Decimal(1), r"mls?|millilit(?:er|re)s?", r"毫升|公撮|millilitern|mililitros?|millilitri"),
+    Unit("ml", "volume", Decimal(1), r"mls?|millilit(?:er|re)s?", r"毫升|公撮|millilitern|mililitros?|millilitri|mililit(?:er|re)s?"),
     Unit("cl", "volume", Decimal(10), "", r"cl|centilit(?:er|re)s?"),
     Unit("dl", "volume", Decimal(100), r"dl|decilit(?:er|re)s?", r"分升"),
     Unit(
@@ -81,7 +81,7 @@ _TABLE = (
     ),
     Unit("m3", "volume", Decimal(1_000_000), "", r"立方米|m ?\^ ?3|m3|cubic met(?:er|re)s?"),
     Unit("%", "share", Decimal(1), r"%|percent|per cent", r"percentage|prozent|pour ?cent|por ciento"),
-    Unit("times", "ratio", Decimal(1), r"times|-?fold", r"倍|-?fach|fois|veces|mal"),
+    Unit("times", "ratio", Decimal(1), r"times|-?fold", r"倍|-?fach|fois|veces|mal(?! ?\d)|[x×](?! ?[\d.])|: ?1(?![\d.,])"),
     Unit("voxel", "voxels", Decimal(1), r"voxels?|vox", r"体素"),
     Unit("pixel", "pixels", Decimal(1), r"pixels?|px", r"像素"),
     Unit("slice", "slices", Decimal(1), r"slices?", r"层|张切片"),
@@ -97,12 +97,25 @@ ARRAY_UNITS = frozenset({"voxel", "pixel", "slice"})
 SHOWN_UNITS = tuple(sorted((name for name in UNITS if UNITS[name].spellings), key=lambda name: -len(name)))
 """Names of the units that items show, in the order in which their spellings must be tried."""
 
+READ_UNITS = tuple(sorted(UNITS, key=lambda name: -len(name)))
+"""Names of all units, in the order in which their spellings must be tried."""
+
+ANY_SPELLING = "|".join(f"(?P<u{at}>{UNITS[name].all_spellings})" for at, name in enumerate(READ_UNITS))
+"""Pattern of any spelling of any unit; the group that matched is named by its place in ``READ_UNITS``."""
+
 _ALONE = re.compile(
     "|".join(f"(?P<u{at}>{UNITS[name].spellings})" for at, name in enumerate(SHOWN_UNITS)), re.IGNORECASE
 )
+_SPELLED = re.compile(ANY_SPELLING, re.IGNORECASE)
 
 
 def unit_named(text: str | None) -> str | None:
     """The unit that a text is a spelling of, e.g. ``"mL"`` and ``"millilitres"``; None for none that is known."""
     found = _ALONE.fullmatch((text or "").strip())
     return None if found is None or found.lastgroup is None else SHOWN_UNITS[int(found.lastgroup[1:])]
+
+
+def unit_spelled(text: str) -> str | None:
+    """The same with the spellings of replies, too: ``"cm³"`` as LaTeX writes it, ``"毫升"``, ``"Kubikzentimeter"``."""
+    found = _SPELLED.fullmatch(text.strip().rstrip("."))
+    return None if found is None or found.lastgroup is None else READ_UNITS[int(found.lastgroup[1:])]

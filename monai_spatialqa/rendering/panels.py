@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,6 +13,7 @@ from matplotlib.patches import Polygon, Rectangle
 from matplotlib.patheffects import withStroke
 from matplotlib.text import Text
 
+from monai_spatialqa.rendering.scale_bar import BAR_SHARE, round_length_mm
 from monai_spatialqa.rendering.slices import Plane, SliceView
 from monai_spatialqa.rendering.structures import IndexBox, outlines_mm
 
@@ -60,12 +60,6 @@ def write(target: Axes | Figure, x: float, y: float, text: str, **style: Any) ->
     """Text as it stands: no mathematics between dollar signs, no TeX, one font, whatever the user's rcParams say."""
     style = {"color": TEXT_COLOUR, "fontsize": 9.0, "fontfamily": "DejaVu Sans", **style}
     return target.text(x, y, text, parse_math=False, usetex=False, **style)
-
-
-def round_length_mm(limit_mm: float) -> float:
-    """The largest of 1, 2, 5 x 10^k mm that is not longer than the limit."""
-    power = 10.0 ** math.floor(math.log10(limit_mm))
-    return max(step * power for step in (1, 2, 5) if step * power <= limit_mm)
 
 
 def set_limits(axes: Axes, view: SliceView, field: Field, cell_mm: tuple[float, float]) -> None:
@@ -161,7 +155,7 @@ def draw_furniture(axes: Axes, view: SliceView, cell_mm: tuple[float, float], po
     if position:
         write(axes, 0.99, above, position, color=QUIET_COLOUR, fontsize=8.5, ha="right", **caption)
 
-    length = round_length_mm(cell_mm[0] * 0.28)
+    length = round_length_mm(cell_mm[0] * BAR_SHARE)
     share = length / cell_mm[0]
     bar: dict[str, Any] = {"transform": axes.transAxes, "color": TEXT_COLOUR, "solid_capstyle": "butt"}
     axes.plot([0.97 - share, 0.97], [0.035, 0.035], linewidth=2.4, path_effects=_halo(4.2, 1.0), **bar)

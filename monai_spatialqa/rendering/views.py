@@ -8,6 +8,7 @@ images of a set. The same input gives the same bytes.
 from __future__ import annotations
 
 import io
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,11 +17,11 @@ import numpy.typing as npt
 from PIL import Image
 
 from monai_spatialqa.errors import PairingError, SettingsError
-from monai_spatialqa.rendering.burn_in import burn_in, least_edge_px
+from monai_spatialqa.rendering.burn_in import burn_in, room_px
 from monai_spatialqa.rendering.montage import GAP_PX, columns_for, split_evenly, tile
 from monai_spatialqa.rendering.slices import PLANES, EdgeLetters, Plane, SliceView, extract_slice
 from monai_spatialqa.rendering.view_geometry import ViewGeometry
-from monai_spatialqa.rendering.view_settings import Interpolation, LevelWidth, ViewSettings
+from monai_spatialqa.rendering.view_settings import BurnIn, Interpolation, LevelWidth, ViewSettings
 from monai_spatialqa.rendering.windows import Window, apply_window, choose_window, percentile_window
 
 _FILTERS: dict[Interpolation, Image.Resampling] = {
@@ -30,7 +31,7 @@ _FILTERS: dict[Interpolation, Image.Resampling] = {
 }
 
 _LEAST_SLICE_PX = 16
-"""The longest edge of a slice is at least so long; more where something is drawn into it."""
+"""The longest edge of a slice is at least so long."""
 
 
 @dataclass(frozen=True)
@@ -137,7 +138,7 @@ def make_views(
         columns = columns_for(len(groups[0]), wide, high)
     else:
         groups, columns = [range(at, at + 1) for at in range(len(cuts))], 1
-    mm_a_pixel = _mm_a_pixel(cuts, settings, columns, len(groups[0]))
+    mm_a_pixel = _mm_a_pixel(cuts, geometry, settings, columns, len(groups[0]))
     views = []
     for group in groups:
         slices = [cuts[at] for at in group]
@@ -200,28 +201,44 @@ def _chosen(
     return list(zip(PLANES, reversed(middle), strict=True))
 
 
-def _mm_a_pixel(cuts: Sequence[SliceView], settings: ViewSettings, columns: int, tiles: int) -> float:
+def _mm_a_pixel(
+    cuts: Sequence[SliceView], geometry: ViewGeometry, settings: ViewSettings, columns: int, tiles: int
+) -> float:
     """One scale for all images: the largest of them has the longest edge asked for."""
     rows = -(-tiles // columns)
-    least = least_edge_px((1, 1)) if settings.burn_in.any else _LEAST_SLICE_PX
-    scales = []
-    for high, wide in {cut.size_mm for cut in cuts}:
-        across, down = (
-            (settings.longest_px - (repeats - 1) * GAP_PX) // repeats / length
-            for length, repeats in ((wide, columns), (high, rows))
-        )
-        scales.append(min(across, down))
-    pixels_a_mm = min(scales)
-    longest = max(max(cut.size_mm) for cut in cuts) * pixels_a_mm
-    if longest < least:
-        raise SettingsError(
-            "the slices would be too small to be seen, or to be drawn into",
-            key="size_px",
-            found=f"{longest:.0f} pixels a slice ({settings.longest_px} for {columns} x {rows})",
-            expected=f"at least {least} pixels a slice",
-            next_step="raise size_px or montage_images, or lower slices",
-        )
+    across, down = ((settings.longest_px - (repeats - 1) * GAP_PX) // repeats for repeats in (columns, rows))
+    by_plane = {cut.plane: cut for cut in cuts}.values()
+    pixels_a_mm = min(min(across / wide, down / high) for high, wide in (cut.size_mm for cut in by_plane))
+    for cut in by_plane:
+        size = _scan_px(cut, 1 / pixels_a_mm)
+        wide, high = _slice_px(size, cut, geometry, settings)
+        if wide > across or high > down or max(size) < _LEAST_SLICE_PX:
+            raise SettingsError(
+                "the slices would be too small to be seen, or to be drawn into",
+                key="size_px",
+                found=f"{size[0]} x {size[1]} pixels a slice ({settings.longest_px} for {columns} x {rows})",
+                expected=f"at least {max(wide, _LEAST_SLICE_PX)} x {max(high, _LEAST_SLICE_PX)}",
+                next_step="raise size_px; for a montage, raise montage_images or lower slices; or draw less in",
+            )
     return 1 / pixels_a_mm
+
+
+def _slice_px(size: tuple[int, int], cut: SliceView, geometry: ViewGeometry, settings: ViewSettings) -> tuple[int, int]:
+    """Width and height of a slice with room for what is drawn into it, the same for all of a plane."""
+    drawn = settings.burn_in
+    if not drawn.any:
+        return size
+    count = cut.shape[cut.axes[0]]
+    last = SlicePlace(cut.plane, count - 1, count, (count - 1) * geometry.slice_distance_mm(cut.axes[0]))
+    room = room_px(size, letters=drawn.letters, position=_position(last, drawn), scale=drawn.scale)
+    return max(size[0], room[0]), max(size[1], room[1])
+
+
+def _position(place: SlicePlace, drawn: BurnIn) -> tuple[str, ...]:
+    if not drawn.position:
+        return ()
+    number = f"{place.number}/{place.count}"
+    return (number, f"{place.from_first_mm:.1f} mm") if drawn.scale else (number,)
 
 
 def _scan_px(cut: SliceView, mm_a_pixel: float) -> tuple[int, int]:
@@ -238,17 +255,15 @@ def _picture(
     drawn = settings.burn_in
     if not drawn.any:
         return picture
-    least = least_edge_px(size)
-    if min(size) < least:
-        room = Image.new("L", (max(size[0], least), max(size[1], least)), 0)
-        room.paste(picture, ((room.width - size[0]) // 2, (room.height - size[1]) // 2))
-        picture = room
-    place = _place(cut, geometry)
-    height_text = f"  {place.from_first_mm:.1f} mm" if drawn.scale else ""
+    room = _slice_px(size, cut, geometry, settings)
+    if room != size:
+        wider = Image.new("L", room, 0)
+        wider.paste(picture, ((room[0] - size[0]) // 2, (room[1] - size[1]) // 2))
+        picture = wider
     return burn_in(
         picture,
         letters=cut.letters if drawn.letters else None,
-        position=f"{place.number}/{place.count}{height_text}" if drawn.position else None,
+        position=_position(_place(cut, geometry), drawn),
         pixel_mm=cut.size_mm[1] / size[0] if drawn.scale else None,
     )
 
@@ -260,5 +275,6 @@ def _place(cut: SliceView, geometry: ViewGeometry) -> SlicePlace:
 
 def _png(picture: Image.Image) -> bytes:
     target = io.BytesIO()
-    picture.save(target, "PNG", compress_level=6)
+    # Runs only: on a slice, five times as fast as looking for repeats, and no larger.
+    picture.save(target, "PNG", compress_level=6, compress_type=zlib.Z_RLE)
     return target.getvalue()

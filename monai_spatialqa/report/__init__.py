@@ -4,6 +4,8 @@ from monai_spatialqa.report.cards import Card, CardPicture, CardReply, select_ca
 from monai_spatialqa.report.case_pictures import CasePictures
 from monai_spatialqa.report.html import write_html
 from monai_spatialqa.report.pictures import make_card_picture
+from monai_spatialqa.report.settings import ReportSettings
+from monai_spatialqa.report.stage import run_report
 from monai_spatialqa.report.writing import ReportedRun, write_report
 
 __all__ = [
@@ -11,8 +13,10 @@ __all__ = [
     "CardPicture",
     "CardReply",
     "CasePictures",
+    "ReportSettings",
     "ReportedRun",
     "make_card_picture",
+    "run_report",
     "select_cards",
     "write_html",
     "write_report",

@@ -4,15 +4,13 @@ Answers about one scan are alike: treating them as independent makes intervals t
 cases as there are, and a figure is computed anew from the answers of the drawn cases. The interval is between
 percentiles of those figures.
 
-Means are sums over cases: for all draws and all groups at once, a product of the counts of the draws (draws x cases)
-with the sums per case (cases x groups). All groups see the same draws, so a group's interval depends neither on which
-others are computed nor on their order.
+All groups see the same draws, so a group's interval depends neither on which others are computed nor on their order.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, overload
 
@@ -20,11 +18,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from monai_spatialqa.errors import SettingsError
+from monai_spatialqa.statistics.drawn_means import WeightedFigure, quotients
 from monai_spatialqa.statistics.drawn_medians import SortedValues
 from monai_spatialqa.statistics.resampling import Clusters, Draws, Groups, checked_values, group_members
 
-AT_ONCE = 256
-"""Figures whose draws are held at once: 20 MiB at 10,000 draws."""
+HELD = 1 << 24
+"""Figures times draws that are held at once: 128 MiB of numbers, 1,677 figures at 10,000 draws."""
 
 Statistic = Literal["mean", "median"]
 
@@ -67,23 +66,25 @@ class Column:
 class _Job:
     """One figure of one group: its members and what they have, all with a weight."""
 
-    values: NDArray[np.float64]
-    weights: NDArray[np.float64]
-    members: NDArray[np.int64]
+    figure: WeightedFigure
     statistic: Statistic
     clusters: int
 
+    @property
+    def count(self) -> int:
+        return len(self.figure.members)
+
     def value(self) -> float | None:
-        if not len(self.members):
+        if not self.count:
             return None
-        values, weights = self.values[self.members], self.weights[self.members]
+        values, weights = self.figure.values[self.figure.members], self.figure.weights[self.figure.members]
         if self.statistic == "median":
             return float(np.median(values))
         return math.fsum((values * weights).tolist()) / math.fsum(weights.tolist())
 
     def estimate(self, drawn: NDArray[np.float64], draws: Draws) -> Estimate:
         low, high = draws.interval(drawn) if self.clusters > 1 else (None, None)
-        return Estimate(self.value(), low, high, len(self.members), self.clusters)
+        return Estimate(self.value(), low, high, self.count, self.clusters)
 
 
 @overload
@@ -188,8 +189,7 @@ def bootstrap_columns(
     members = group_members(groups, len(numbered.index))
     jobs = _jobs(columns, numbered, members)
     estimates: list[Estimate] = []
-    for start in range(0, len(jobs), AT_ONCE):
-        part = jobs[start : start + AT_ONCE]
+    for part in _held(jobs, plan):
         drawn = _draw(part, numbered, plan)
         estimates += [job.estimate(row, plan) for job, row in zip(part, drawn, strict=True)]
     result: dict[str, dict[str, Estimate]] = {}
@@ -235,9 +235,9 @@ def macro_bootstrap(
     numbered = Clusters.of(clusters)
     members = group_members(groups, len(numbered.index))
     jobs = _jobs({"": Column(values, weights)}, numbered, members)
-    filled = [job for job in jobs if len(job.members)]
+    filled = [job for job in jobs if job.count]
     divisor = len(jobs) if empty == "zero" else len(filled)
-    together = np.unique(np.concatenate([np.zeros(0, np.int64), *(job.members for job in filled)]))
+    together = np.unique(np.concatenate([np.zeros(0, np.int64), *(job.figure.members for job in filled)]))
     count, spread = len(together), len(np.unique(numbered.index[together]))
     if not divisor:
         return Estimate(None, None, None, 0, 0)
@@ -245,8 +245,8 @@ def macro_bootstrap(
     if not filled or min(job.clusters for job in filled) < 2:
         return Estimate(value, None, None, count, spread)
     drawn = np.zeros(draws)
-    for start in range(0, len(filled), AT_ONCE):
-        drawn += _draw(filled[start : start + AT_ONCE], numbered, plan).sum(axis=0)
+    for part in _held(filled, plan):
+        drawn += _draw(part, numbered, plan).sum(axis=0)
     low, high = plan.interval(drawn / divisor)
     return Estimate(value, low, high, count, spread)
 
@@ -261,37 +261,44 @@ def _jobs(columns: Mapping[str, Column], clusters: Clusters, groups: Mapping[str
         if column.statistic == "median" and not np.isin(weights, (0, 1)).all():
             raise _unknown(f"weights of {name!r}" if name else "weights", "other weights", "0 or 1 for a median")
         ready.append((values, weights, column.statistic))
+    # Columns of equal weights share their denominators.
+    alike = [next(at for at, other in enumerate(ready) if np.array_equal(one[1], other[1])) for one in ready]
     jobs = []
-    for place in groups.values():
-        for values, weights, statistic in ready:
-            members = place[weights[place] > 0]
-            spread = len(np.unique(clusters.index[members]))
-            jobs.append(_Job(values, weights, members, statistic, spread))
+    for number, places in enumerate(groups.values()):
+        for (values, weights, statistic), first in zip(ready, alike, strict=True):
+            members = places[weights[places] > 0]
+            figure = WeightedFigure(values, weights, members, number * len(ready) + first)
+            jobs.append(_Job(figure, statistic, len(np.unique(clusters.index[members]))))
     return jobs
+
+
+def _held(jobs: Sequence[_Job], draws: Draws) -> Iterator[Sequence[_Job]]:
+    """As many at once as may be held."""
+    step = max(1, HELD // draws.number)
+    for start in range(0, len(jobs), step):
+        yield jobs[start : start + step]
 
 
 def _draw(jobs: Sequence[_Job], clusters: Clusters, draws: Draws) -> NDArray[np.float64]:
     """Every figure in every draw, (jobs, draws); NaN in a draw without any of its answers."""
     result = np.full((len(jobs), draws.number), np.nan)
-    means = [place for place, job in enumerate(jobs) if job.statistic == "mean" and job.clusters > 1]
-    medians = [place for place, job in enumerate(jobs) if job.statistic == "median" and job.clusters > 1]
-    if not means and not medians:
+    means = np.array([at for at, job in enumerate(jobs) if job.statistic == "mean" and job.clusters > 1], np.int64)
+    ordered = {
+        at: SortedValues.of(job.figure.values, clusters, job.figure.members)
+        for at, job in enumerate(jobs)
+        if job.statistic == "median" and job.clusters > 1
+    }
+    if not len(means) and not ordered:
         return result
-    above = [clusters.sums(jobs[place].values * jobs[place].weights, jobs[place].members) for place in means]
-    below = [clusters.sums(jobs[place].weights, jobs[place].members) for place in means]
-    sums = np.stack([*above, *below], axis=1) if means else None
-    ordered = {place: SortedValues.of(jobs[place].values, clusters, jobs[place].members) for place in medians}
+    products = quotients([jobs[at].figure for at in means], clusters)
     start = 0
     for counts in draws.counts(clusters.count):
-        here = slice(start, start + len(counts))
+        here = slice(start, start + counts.shape[1])
         start = here.stop
-        if sums is not None:
-            both = counts @ sums
-            numerator, denominator = both[:, : len(means)], both[:, len(means) :]
-            with np.errstate(invalid="ignore", divide="ignore"):
-                result[means, here] = np.where(denominator > 0, numerator / denominator, np.nan).T
-        for place, values in ordered.items():
-            result[place, here] = values.medians(counts)
+        for product in products:
+            result[means[product.figures], here] = product.means(counts)
+        for at, values in ordered.items():
+            result[at, here] = values.medians(counts)
     return result
 
 

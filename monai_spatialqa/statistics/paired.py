@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from itertools import product
 from typing import Any, overload
 
 import numpy as np
@@ -13,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from monai_spatialqa.errors import SpatialQAError
 from monai_spatialqa.statistics.bootstrap import Column, Estimate, bootstrap_columns
-from monai_spatialqa.statistics.resampling import CHUNK, Clusters, Draws, Groups, checked_values, group_members
+from monai_spatialqa.statistics.resampling import Clusters, Draws, Groups, checked_values, chunk_width, group_members
 
 TIE = 1e-9
 """Sums of flipped differences nearer than this share of their largest possible size count as equal."""
@@ -139,7 +138,9 @@ def _p_values(sums: dict[str, NDArray[np.float64]], clusters: int, draws: Draws)
     for name, by_cluster in sums.items():
         different = by_cluster[by_cluster != 0]  # flipping a zero changes nothing
         if 2 ** len(different) <= draws.number or not len(different):
-            flipped = np.array(list(product((1.0, -1.0), repeat=len(different)))) @ different
+            flipped = np.zeros(1)
+            for one in different:  # every pattern so far goes on with this one as it is, and flipped
+                flipped = np.concatenate([flipped + one, flipped - one])
             found[name] = float(np.mean(_as_large(flipped, different))), True
         else:
             sampled.append(name)
@@ -147,7 +148,7 @@ def _p_values(sums: dict[str, NDArray[np.float64]], clusters: int, draws: Draws)
         columns = np.stack([sums[name] for name in sampled], axis=1)
         counted = np.zeros(len(sampled), np.int64)
         random = np.random.default_rng([draws.seed, FLIPS])
-        rows = max(1, CHUNK // clusters)
+        rows = chunk_width(max(clusters, len(sampled)))
         for start in range(0, draws.number, rows):
             signs = random.integers(0, 2, (min(rows, draws.number - start), clusters), dtype=np.int8)
             flipped = (signs * 2.0 - 1) @ columns

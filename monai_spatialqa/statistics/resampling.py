@@ -15,7 +15,10 @@ Groups: TypeAlias = Mapping[str, ArrayLike] | Sequence[str | None] | NDArray[Any
 """A mask of bool (N,) by name, so that an answer may be in many groups; or one name per answer, None for no group."""
 
 CHUNK = 1 << 21
-"""Draws times clusters (or times answers) that are held at once: 16 MiB of numbers."""
+"""Draws times clusters that are held at once: 16 MiB of numbers."""
+
+BLOCK = 64
+"""Values of a median that are looked at together; draws are cut so that these, too, stay within ``CHUNK``."""
 
 
 @dataclass(frozen=True)
@@ -87,18 +90,18 @@ class Draws:
                 )
 
     def counts(self, clusters: int) -> Iterator[NDArray[np.float64]]:
-        """How often every cluster is in each draw: chunks of (draws, clusters), whole numbers as float64.
+        """How often every cluster is in each draw: chunks of (clusters, draws), whole numbers as float64.
 
-        Every row adds up to ``clusters``.
+        Every column adds up to ``clusters``.
         """
         random = np.random.default_rng(self.seed)
-        rows = max(1, CHUNK // max(clusters, 1))
-        for start in range(0, self.number, rows):
-            height = min(rows, self.number - start)
-            drawn = random.integers(0, clusters, (height, clusters))
-            drawn += np.arange(height)[:, None] * clusters
-            counted = np.bincount(drawn.ravel(), minlength=height * clusters)
-            yield counted.reshape(height, clusters).astype(np.float64)
+        width = chunk_width(clusters)
+        for start in range(0, self.number, width):
+            draws = min(width, self.number - start)
+            drawn = random.integers(0, clusters, (draws, clusters))
+            drawn += np.arange(draws)[:, None] * clusters
+            counted = np.bincount(drawn.ravel(), minlength=draws * clusters)
+            yield counted.reshape(draws, clusters).T.astype(np.float64, order="C")
 
     def interval(self, statistics: NDArray[np.float64]) -> tuple[float, float] | tuple[None, None]:
         """Percentile interval of one statistic over the draws that have it (no NaN); no ends where none has."""
@@ -109,6 +112,11 @@ class Draws:
         low, high = np.quantile(there, [tail, 1 - tail])
         # A matrix product differs in its last digits from one machine to another.
         return round(float(low), 12), round(float(high), 12)
+
+
+def chunk_width(numbers: int) -> int:
+    """Draws that are held at once when each holds so many numbers."""
+    return max(1, CHUNK // max(numbers, BLOCK))
 
 
 def group_members(groups: Groups, length: int) -> dict[str, NDArray[np.int64]]:

@@ -51,6 +51,14 @@ def test_a_row_in_a_process_of_its_own_tells_its_memory(tmp_path: Path) -> None:
         assert row["extra_bytes"] > 96 * 80 * 40  # a mask, and the indices of its voxels
 
 
+def test_answers_are_scored_and_the_time_told(tmp_path: Path) -> None:
+    text, found = bench(tmp_path, "--only", "scoring")
+    assert "answers read and scored" in text
+    rows = found["other"]["scoring"]
+    assert [row["answers"] for row in rows] == [100, 300]
+    assert all(0 < row["scoring_seconds"] < row["seconds"] and row["groups"] > 50 for row in rows)
+
+
 @pytest.mark.slow
 def test_workers_and_first_calls(tmp_path: Path) -> None:
     _, found = bench(tmp_path, "--only", "throughput", "first-call")

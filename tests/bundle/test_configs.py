@@ -19,6 +19,7 @@ from monai_spatialqa.errors import SettingsError
 from monai_spatialqa.measurement import MeasureSettings
 
 BUNDLE = Path(__file__).parents[2] / "bundles" / "spatialqa"
+TABLES = ("measurements.csv", "questions/items.jsonl", "evaluation/summary.json", "report/report.csv")
 MEASURE = BUNDLE / "configs" / "measure.yaml"
 
 
@@ -79,8 +80,8 @@ def test_br_112_started_from_another_folder_the_outputs_are_the_same(
     for folder in ("one", "deeper/two"):
         (tmp_path / folder).mkdir(parents=True)
         monkeypatch.chdir(tmp_path / folder)
-        run(BUNDLE / "configs/quickstart.yaml", cards=0)
-        tables.append(Path("quickstart_output/measurements.csv").read_bytes())
+        run(BUNDLE / "configs/quickstart.yaml", cards=0, evaluation={"draws": 100}, report={"pictures": False})
+        tables.append([Path("quickstart_output", name).read_bytes() for name in TABLES])
     assert tables[0] == tables[1]
 
 

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from monai_spatialqa.errors import SettingsError
 from monai_spatialqa.rendering import EdgeLetters, ViewGeometry, ViewSettings, make_views
-from monai_spatialqa.rendering.burn_in import burn_in
+from monai_spatialqa.rendering.burn_in import burn_in, room_px
 from monai_spatialqa.rendering.montage import columns_for, split_evenly
 
 AXIAL = EdgeLetters("R", "L", "A", "P")
@@ -75,8 +76,61 @@ def test_each_letter_stands_at_its_edge():
 
 def test_the_picture_given_is_not_changed():
     black = Image.new("L", (200, 200))
-    burn_in(black, letters=AXIAL, position="1/2", pixel_mm=1.0)
+    burn_in(black, letters=AXIAL, position=("1/2",), pixel_mm=1.0)
     assert np.asarray(black).max() == 0
+
+
+@pytest.mark.parametrize("position", [("1/9",), ("1200/1200", "1199.0 mm")])
+@pytest.mark.parametrize("size", [(40, 30), (64, 256), (114, 512), (512, 102), (512, 512), (30, 2000)])
+@pytest.mark.parametrize("pixel_mm", [0.0007, 0.3, 7])
+def test_nothing_drawn_touches_another_or_is_cut_off(size, position, pixel_mm):
+    room = tuple(
+        max(pair) for pair in zip(size, room_px(size, letters=True, position=position, scale=True), strict=True)
+    )
+    black = Image.new("L", room)
+    each = [
+        np.asarray(burn_in(black, letters=AXIAL)),
+        np.asarray(burn_in(black, letters=AXIAL, position=position)) - np.asarray(burn_in(black, letters=AXIAL)),
+        np.asarray(burn_in(black, pixel_mm=pixel_mm)),
+    ]
+    assert all(one.max() == 255 for one in each)
+    assert np.sum([one > 0 for one in each], axis=0).max() == 1
+    whole = np.asarray(burn_in(black, letters=AXIAL, position=position, pixel_mm=pixel_mm))
+    assert (np.maximum.reduce(each) == whole).all()
+    for edge in (whole[0], whole[-1], whole[:, 0], whole[:, -1]):
+        assert edge.max() < 128, "cut off"
+
+
+def test_position_takes_two_lines_where_one_would_reach_the_letter():
+    def height(width):
+        rows = np.nonzero(np.asarray(burn_in(Image.new("L", (width, 200)), position=("1/2", "3.0 mm"))).max(axis=1))[0]
+        return np.ptp(rows)
+
+    assert height(200) < 12 < height(62)
+
+
+@pytest.mark.parametrize(("shape", "kind"), [((20, 16, 400), "planes"), ((60, 60, 600), "structure")])
+def test_long_thin_slices_get_room_for_what_is_drawn(shape, kind):
+    geometry = ViewGeometry("CT", shape, np.eye(4))
+    volume = np.full(shape, 300, dtype=np.int16)
+    for drawn in ({"scale": True, "position": True, "letters": True}, {"position": True}, {"scale": True}):
+        settings = ViewSettings(kind=kind, burn_in=drawn)
+        for view in make_views(volume, geometry, settings, focus_ras_mm=(3, 3, 3)):
+            picture = np.asarray(Image.open(io.BytesIO(view.png)))
+            assert max(view.size_px) <= 512
+            assert view.size_px == view.slice_px == picture.shape[::-1]
+            filled = (picture == 255).any(axis=0).nonzero()[0]
+            assert view.scan_px[0] <= np.ptp(filled) + 1
+            assert view.pixel_mm[0] == pytest.approx(view.pixel_mm[1], rel=0.1)
+
+
+def test_a_montage_without_room_for_what_is_drawn_is_refused():
+    geometry = ViewGeometry("CT", (100, 80, 112), np.diag([3.0, 3, 3, 1]))
+    settings = ViewSettings(kind="montage", size_px=512, burn_in={"letters": True, "position": True, "scale": True})
+    with pytest.raises(SettingsError, match="raise montage_images or lower slices"):
+        make_views(np.zeros((100, 80, 112)), geometry, settings)
+    more = settings.model_copy(update={"montage_images": 4})
+    assert all(max(view.size_px) <= 512 for view in make_views(np.zeros((100, 80, 112)), geometry, more))
 
 
 @pytest.mark.parametrize(

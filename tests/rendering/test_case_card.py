@@ -16,7 +16,8 @@ from monai_spatialqa.errors import GeometryError, LabelValueError, PairingError,
 from monai_spatialqa.phantoms import make_phantom
 from monai_spatialqa.rendering import Window, draw_case_card
 from monai_spatialqa.rendering import page as page_module
-from monai_spatialqa.rendering.panels import OTHER_COLOUR, SEGMENT_COLOUR, STRUCTURE_COLOUR, round_length_mm
+from monai_spatialqa.rendering.panels import OTHER_COLOUR, SEGMENT_COLOUR, STRUCTURE_COLOUR
+from monai_spatialqa.rendering.scale_bar import round_length_mm
 from monai_spatialqa.rendering.slices import extract_slice
 from monai_spatialqa.rendering.structures import outlines_mm, structure_box
 

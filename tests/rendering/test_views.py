@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -329,3 +331,12 @@ def test_a_grid_that_is_not_ras_is_refused(affine):
 def test_burn_in_is_off_unless_asked():
     assert not ViewSettings().burn_in.any
     assert all(BurnIn(**{name: True}).any for name in ("scale", "position", "letters"))
+
+
+def test_views_are_loaded_without_plotting():
+    code = (
+        "import sys, monai_spatialqa.rendering as r; r.make_views, r.ViewSettings, r.describe_views\n"
+        "assert not {'matplotlib.figure', 'matplotlib.pyplot', 'torch', 'monai'} & set(sys.modules)\n"
+        "assert r.draw_case_card.__name__ == 'draw_case_card' and 'matplotlib.figure' in sys.modules\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

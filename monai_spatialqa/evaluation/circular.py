@@ -15,26 +15,29 @@ from monai_spatialqa.statistics import circular_scores, cluster_bootstrap, consi
 def circular_figures(
     scores: Sequence[Score], items: Sequence[Item], *, draws: int, seed: int
 ) -> tuple[Figure | None, Figure | None]:
-    """Circular accuracy and rotation consistency over the choices that were asked in several rotations.
+    """Circular accuracy and rotation consistency of the choices whose options were rotated.
 
-    Each repeat is judged by itself and repeats are averaged; a rotation without an answer makes an item wrong.
+    Every item of a format of which some item was rotated counts for the accuracy: one that was not asked in all
+    rotations, or not at all, is wrong. Consistency is over the items with two answers or more. Each repeat is judged by
+    itself and repeats are averaged.
 
     Returns:
         None and None where no options were rotated.
     """
-    options = {item.item_id: len(item.options) for item in items if item.format != "numeric"}
-    turned = {score.item_id for score in scores if score.rotation and score.item_id in options}
+    formats = {score.format for score in scores if score.rotation and score.format != "numeric"}
+    options = {item.item_id: len(item.options) for item in items if item.format in formats}
     repeats: dict[int, list[Score]] = defaultdict(list)
     for score in sorted(scores, key=lambda one: (one.item_id, one.rotation)):
-        if score.item_id in turned:
+        if score.item_id in options:
             repeats[score.repeat].append(score)
     right: dict[str, list[bool]] = defaultdict(list)
     alike: dict[str, list[bool]] = defaultdict(list)
     for asked in repeats.values():
         ids, places = [one.item_id for one in asked], [one.rotation for one in asked]
         counts = [options[item_id] for item_id in ids]
-        for item_id, good in circular_scores(ids, places, [one.score == 1 for one in asked], counts).items():
-            right[item_id].append(good)
+        found = circular_scores(ids, places, [one.score == 1 for one in asked], counts)
+        for item_id in options:
+            right[item_id].append(found.get(item_id, False))
         for item_id, same in consistent_items(ids, [one.reading.letter for one in asked]).items():
             alike[item_id].append(same)
     cases = cases_of(items)
