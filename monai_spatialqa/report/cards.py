@@ -9,6 +9,7 @@ from typing import Literal
 from monai_spatialqa.records.answer import Answer, Score
 from monai_spatialqa.records.item import Item, Reference
 from monai_spatialqa.report.figures.scatter import is_slip
+from monai_spatialqa.report.wording import ORACLE
 
 Why = Literal["slip", "far_off", "wrong", "conflict", "unread", "failed", "task"]
 
@@ -89,7 +90,7 @@ def select_cards(
     structures first), cases on which runs disagree, wrong choices without any flag where the key is farthest from the
     next answer, replies that could not be read, numbers that are farthest off, and calls without a usable reply. Only
     the first repeat of the unrotated question counts. Baselines and runs without the image choose no case, as long as
-    there is another run, and have no reply on a card.
+    there is another run, and have no reply on a card; without any the baselines do, save the oracle.
 
     Args:
         scores: run -> its scores.
@@ -130,7 +131,8 @@ def _cases(
         if reference.item_id in of_item
     }
     models = [run for run, found in scores.items() if any(s.kind != "baseline" and not s.blind for s in found)]
-    for run in models or scores:
+    others = [run for run, found in scores.items() if any(score.model != ORACLE for score in found)]
+    for run in models or others or scores:
         said = {answer.answer_id: answer for answer in answers.get(run, ())}
         for score in scores[run]:
             if score.item_id in cases and not score.rotation and not score.repeat:

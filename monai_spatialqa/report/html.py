@@ -86,13 +86,14 @@ def render(
 ) -> str:
     """The page as text; see :func:`write_html`."""
     environment = _environment()
+    blocks = result_blocks(results)
     style = environment.get_template("report.css.j2").render()
     context: dict[str, Any] = {
         "title": title,
         "facts": facts(results, about),
         "style": Markup(style),
         "policy": policy(style),
-        "blocks": result_blocks(results),
+        "blocks": blocks,
         "heads": HEADS,
         "tasks": TASKS,
         "counts": count_table(results),
@@ -110,6 +111,7 @@ def render(
         "cards": [card_view(card, number) for number, card in enumerate(cards, 1)],
         "smallest_count": smallest_count,
         "open_figures": OPEN_FIGURES,
+        "intervals": any(cell.figure.interval for block in blocks for row in block.rows for cell in row.cells),
         "only_baselines": all(map(is_baseline, results)),
     }
     return environment.get_template("report.html.j2").render(context)
@@ -138,14 +140,24 @@ def facts(results: Sequence[RunResult], about: Mapping[str, str]) -> dict[str, s
     ordered = in_order(results)
     models = [result for result in ordered if not is_baseline(result)]
     found = {
-        "Runs": f"{amount(len(models), 'model run')}, {amount(len(ordered) - len(models), 'baseline')}",
+        "Runs": ", ".join(
+            amount(count, words)
+            for count, words in ((len(models), "model run"), (len(ordered) - len(models), "baseline"))
+            if count
+        ),
         "Models": _each(result.model for result in models) or "none: baselines only",
-        "Items": _each(grouped(result.counts.items) for result in ordered),
+        "Items": _range([result.counts.items for result in ordered]),
         "Views": _each(result.views for result in models),
         "Prompt preset": _each(result.preset for result in models),
         "Parser": _each(result.parser_version for result in ordered),
     }
     return {**{name: text for name, text in found.items() if text}, **about}
+
+
+def _range(counts: Sequence[int]) -> str:
+    """How many items runs were asked: "52", or "46 to 52" where it differs."""
+    ends = dict.fromkeys((min(counts), max(counts)))
+    return " to ".join(map(grouped, ends)) + (", by run" if len(ends) > 1 else "")
 
 
 def _each(texts: Any) -> str:

@@ -199,7 +199,8 @@ def _small_jpeg(picture: Image.Image) -> bytes:
     data = b""
     for quality in _QUALITIES:
         target = io.BytesIO()
-        picture.save(target, "JPEG", quality=quality, optimize=True, progressive=True)
+        # Colour at full resolution: outlines are a pixel or two wide.
+        picture.save(target, "JPEG", quality=quality, subsampling=0, optimize=True, progressive=True)
         data = target.getvalue()
         if len(data) <= _LARGEST_BYTES:
             break

@@ -109,7 +109,8 @@ def _row(result: RunResult, best: dict[str, float]) -> Row:
                 best=value is not None and best.get(column) == value,
             )
         )
-    about = [size(result), result.model if result.model != result.run else "", result.preset or ""]
+    preset = "" if result.kind == "baseline" else result.preset or ""
+    about = [size(result), result.model if result.model != result.run else "", preset]
     return Row(result.run, " · ".join(filter(None, about)), tuple(cells))
 
 

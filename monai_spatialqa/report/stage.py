@@ -38,6 +38,7 @@ def run_report(settings: ReportSettings) -> list[Path]:
         references=stored.references.values(),
         measurements=stored.measurements.values(),
         scans_root=_scans_root(settings, stored),
+        modality=next(iter(stored.modalities)) if len(stored.modalities) == 1 else None,
         title=settings.title,
         about=_about(stored),
         most_cards=settings.cards,

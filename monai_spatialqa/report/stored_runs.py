@@ -11,6 +11,7 @@ from monai_spatialqa.evaluation.result import RunResult, Spent
 from monai_spatialqa.records import Measurement, read_records
 from monai_spatialqa.records.files import system_path
 from monai_spatialqa.records.item import Item, Reference
+from monai_spatialqa.rendering.windows import Modality
 from monai_spatialqa.report.writing import ReportedRun
 
 
@@ -27,6 +28,7 @@ class StoredRuns:
         roots: folders of the measurements.
         presets: prompt presets of the models.
         seeds: of baselines and intervals.
+        modalities: of scans whose items do not state it, as the runs were told.
     """
 
     runs: list[ReportedRun] = field(default_factory=list)
@@ -36,6 +38,7 @@ class StoredRuns:
     roots: list[Path] = field(default_factory=list)
     presets: dict[str, None] = field(default_factory=dict)
     seeds: dict[int, None] = field(default_factory=dict)
+    modalities: dict[Modality, None] = field(default_factory=dict)
 
 
 def load_stored_runs(folders: Sequence[Path]) -> StoredRuns:
@@ -51,6 +54,8 @@ def load_stored_runs(folders: Sequence[Path]) -> StoredRuns:
             _add(stored, row, folder)
         _read_inputs(stored, folder, summary)
         stored.seeds[summary.settings["seed"]] = None
+        if summary.settings["modality"] is not None:
+            stored.modalities[summary.settings["modality"]] = None
         if any(result.kind != "baseline" for result in summary.results):
             stored.presets[summary.settings["preset"]] = None
     return stored

@@ -87,11 +87,12 @@ def write_report(
     if most_cards < 0:
         raise SettingsError("a report has 0 cases or more", key="most_cards", found=most_cards)
     results = in_order(run.result for run in runs)
-    scores = {run.result.run: run.scores for run in runs}
+    given = {run.result.run: run for run in runs}
+    scores = {result.run: given[result.run].scores for result in results}
     if comparisons is None:
         comparisons = _compared(results, scores, draws, seed)
     draw: Draw | None = CasePictures(measurements, scans_root, modality=modality) if pictures else None
-    answers = {run.result.run: run.answers for run in runs}
+    answers = {result.run: given[result.run].answers for result in results}
     cards = select_cards(scores, answers, items, references, most=most_cards, draw=draw)
     folder = Path(system_path(output_dir))
     page = write_html(folder / HTML, results, comparisons, cards, title=title, about=about or {}, scores=scores)

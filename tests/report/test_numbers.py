@@ -116,7 +116,10 @@ def test_blind_gain_and_rotations_are_told_where_there_are_any(tmp_path: Path) -
     gain = Figure(value=-0.05, low=-0.1, high=0.0, count=45)
     told = page_of(tmp_path, [result.model_copy(update={"blind_gain": gain, "circular_accuracy": gain})])
     assert "Blind gain" not in none
-    assert "Blind gain: accuracy minus that without the image −5.0 −10.0 to 0.0 n 45" in told.by_id("details").text
+    assert (
+        "Blind gain: accuracy minus that without the image \N{MINUS SIGN}5.0 \N{MINUS SIGN}10.0 to 0.0 n 45"
+        in told.by_id("details").text
+    )
     assert "CircularEval: right in every rotation" in told.by_id("details").text
 
 
@@ -129,9 +132,9 @@ def test_comparisons_stand_by_task_with_their_corrected_p(tmp_path: Path) -> Non
     assert [cell.one(class_="head").text for cell in cells] == ["All", *TASKS]
     assert cells[0].text == "All +10.0 (p below 0.05) 4.0 to 16.0 p < 0.001"
     assert "best" in cells[0].classes
-    assert cells[3].text == "EXT −2.0 −8.0 to 4.0 p 0.80"
+    assert cells[3].text == "EXT \N{MINUS SIGN}2.0 \N{MINUS SIGN}8.0 to 4.0 p 0.80"
     assert "best" not in cells[3].classes
-    assert {cell.one(class_="v").text for place, cell in enumerate(cells) if place not in (0, 3)} == {"–"}
+    assert {cell.one(class_="v").text for place, cell in enumerate(cells) if place not in (0, 3)} == {"\N{EN DASH}"}
 
 
 def test_cost_and_speed_are_those_of_the_run(tmp_path: Path) -> None:
@@ -144,7 +147,7 @@ def test_cost_and_speed_are_those_of_the_run(tmp_path: Path) -> None:
     told = {row.one("th").text: [td.text for td in row.all("td")] for row in rows}
     assert told == {
         "asked": ["96", "12", "1 204 332", "8 120", "4 min 12 s", "3.0 s", "0.42 USD"],
-        "cached": ["5", "5", "–", "–", "–", "–", "–"],
+        "cached": ["5", "5", "\N{EN DASH}", "\N{EN DASH}", "\N{EN DASH}", "\N{EN DASH}", "\N{EN DASH}"],
     }
 
 

@@ -202,7 +202,7 @@ def test_an_empty_run_says_that_there_is_nothing(tmp_path: Path) -> None:
     for name in ("organs", "tumours", "volumes", "predicted", "comparisons", "cost", "cases"):
         assert told[name].one("p", "empty").text
     cells = told["results"].one("table", "results").all("td")
-    assert {cell.one(class_="v").text for cell in cells} == {"–"}
+    assert {cell.one(class_="v").text for cell in cells} == {"\N{EN DASH}"}
     assert not re.search(r"\b(nan|None|inf)\b", tree.one("main").text, re.IGNORECASE)
 
 
@@ -214,14 +214,14 @@ def test_one_case_without_intervals(tmp_path: Path) -> None:
     average, macro = tree.by_id("results").all("td")[1:3]
     assert average.one(class_="v").text == "50.0"
     assert not average.all(class_="i")
-    assert macro.one(class_="v").text == "–"
+    assert macro.one(class_="v").text == "\N{EN DASH}"
 
 
 def test_not_a_number_is_a_dash(tmp_path: Path) -> None:
     figure = Figure.model_construct(value=float("nan"), low=float("nan"), high=float("inf"), count=3)
     result = empty_result().model_copy(update={"paper_average": figure})
     tree = parse(write_html(tmp_path / "r.html", [result], [], [], title="t", about={}).read_text(encoding="utf-8"))
-    assert tree.by_id("results").all("td")[1].one(class_="v").text == "–"
+    assert tree.by_id("results").all("td")[1].one(class_="v").text == "\N{EN DASH}"
     assert "nan" not in tree.one("main").text.lower()
 
 
