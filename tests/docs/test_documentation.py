@@ -254,6 +254,8 @@ def test_llm_tables_are_the_models():
         assert default == (value if isinstance(value, str) else json.dumps(value)), name
         assert meaning == field.description, name
     assert names_in(LLM, "outcome") == list(get_args(Outcome))
+
+
 def test_the_table_of_outcomes_is_the_records():
     assert names_in(MODELS, "outcome") == list(get_args(Outcome))
 
