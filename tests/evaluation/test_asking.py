@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 
 from monai_spatialqa.errors import JournalError, SettingsError, SpatialQAError
 from monai_spatialqa.evaluation import rescore, run_evaluation
+from monai_spatialqa.models import Adapter, ModelReply, Question, register_adapter
 from monai_spatialqa.records import read_records
 from monai_spatialqa.records.answer import Answer, Score
 from tests.evaluation.small_run import right_reply, small_settings, write_small_run
@@ -338,3 +340,30 @@ def test_a_dry_run_needs_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (summary.estimate.currency, summary.estimate.cost is not None) == ("EUR", True)
     with pytest.raises(SpatialQAError, match="OPENAI_API_KEY"):
         run_evaluation(small_settings(None, model="any"))
+
+
+class Stubborn(Adapter):
+    """An adapter of one's own that always says the same."""
+
+    name = "stubborn"
+    kind = "3d_native"
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        self.letter = options["letter"]
+
+    async def answer(self, batch: Sequence[Question]) -> list[ModelReply]:
+        return [ModelReply("answered", self.letter) for _ in batch]
+
+    def describe(self) -> dict[str, Any]:
+        return {"letter": self.letter}
+
+
+def test_an_adapter_of_ones_own_is_asked_and_its_options_shape_the_answers() -> None:
+    register_adapter("stubborn", Stubborn, replace=True)
+    summary = run_evaluation(small_settings(adapter="stubborn", adapter_options={"letter": "B"}))
+    assert [result.run for result in summary.results[:2]] == ["stubborn", "stubborn (blind)"]
+    assert {one.kind for one in answers().values()} == {"3d_native"}
+    with pytest.raises(JournalError, match="other settings"):
+        run_evaluation(small_settings(adapter="stubborn", adapter_options={"letter": "A"}))
+    with pytest.raises(SettingsError, match="dry_run"):
+        run_evaluation(small_settings(adapter="stubborn", adapter_options={"letter": "B"}, dry_run=True))
