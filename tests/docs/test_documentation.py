@@ -26,6 +26,7 @@ from monai.data import MetaTensor
 import monai_spatialqa as sqa
 from monai_spatialqa import readers, transforms
 from monai_spatialqa.anatomy import TUMOUR_KINDS, load_label_map, shipped_label_maps
+from monai_spatialqa.evaluation import EvaluateSettings, shipped_presets
 from monai_spatialqa.generation import GenerateSettings, LintSettings
 from monai_spatialqa.generation.summary import GenerateSummary
 from monai_spatialqa.items.linter import RULES
@@ -39,9 +40,11 @@ from monai_spatialqa.records.answer import Outcome
 from monai_spatialqa.records.item import Distractor, Evidence, Item, Reference
 from monai_spatialqa.records.schema import outdated_schemas
 from monai_spatialqa.rendering import BurnIn, Tell, ViewSettings
+from monai_spatialqa.report import ReportSettings
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
+EVALUATE = DOCS / "evaluate.md"
 MEASURE, TRANSFORMS, LABEL_MAPS = DOCS / "measure.md", DOCS / "transforms.md", DOCS / "label_maps.md"
 LINT, GENERATE, VIEWS, MODELS, LLM = (DOCS / f"{name}.md" for name in ("lint", "generate", "views", "models", "llm"))
 PAGES = [page for page in (ROOT / "README.md", *sorted(DOCS.glob("*.md"))) if page.is_file()]
@@ -158,6 +161,8 @@ def test_command_lines_use_settings_that_exist(page):
         *MeasureSettings.model_fields,
         *GenerateSettings.model_fields,
         *LintSettings.model_fields,
+        *EvaluateSettings.model_fields,
+        *ReportSettings.model_fields,
         "config_file",
     }
     for block in blocks(page):
@@ -258,6 +263,21 @@ def test_llm_tables_are_the_models():
 
 def test_the_table_of_outcomes_is_the_records():
     assert names_in(MODELS, "outcome") == list(get_args(Outcome))
+
+
+def test_evaluate_tables_are_the_models():
+    for header, model in (("setting", EvaluateSettings), ("setting of report", ReportSettings)):
+        rows = table(EVALUATE, header)
+        assert [row[0] for row in rows] == list(model.model_fields)
+        for name, default, meaning in rows:
+            field = model.model_fields[name]
+            value = field.get_default(call_default_factory=True)
+            told = value if isinstance(value, str) else json.dumps(None if name == "views" else value)
+            assert default == ("see views" if name == "views" else told), name
+            assert meaning == field.description, name
+    assert names_in(EVALUATE, "prompt preset") == sorted(shipped_presets(), key=["plain", "reasoned", "json"].index)
+    overlays = sorted(path.stem for path in (ROOT / "configs/models").glob("*.yaml"))
+    assert sorted(names_in(EVALUATE, "overlay")) == overlays
 
 
 def test_record_tables_are_the_models():
