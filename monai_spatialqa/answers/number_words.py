@@ -30,7 +30,7 @@ _UNIT = "|".join(UNITS[name].all_spellings for name in READ_UNITS)
 _BEHIND = rf"(?=[ -]?(?:{_UNIT})(?![A-Za-z0-9_]))"
 _ENDS = r"(?=[ .!,;:)\"']{0,4}(?:\n|$))"
 _ENGLISH = re.compile(
-    rf"(?<![\w-])(?:(?P<minus>minus|negative) )?(?:(?P<run>{_RUN})\b(?P<point>{_POINT})?"
+    rf"(?<![\w-])(?<!\d )(?:(?P<minus>minus|negative) )?(?:(?P<run>{_RUN})\b(?P<point>{_POINT})?"
     r"(?: and (?:an? |one[- ])(?P<part>half|quarter|third)\b)?|(?P<alone>(?:(?:an? |one[ -])?(?:half|quarter|third))"
     rf"\b(?: (?:of )?an?\b)?))(?:{_BEHIND}|{_ENDS})",
     re.IGNORECASE,
