@@ -1,4 +1,4 @@
-"""The table of replies: each row is read as it says. Rows come from a real model or are constructed; each tells which."""
+"""The table of replies: each row, from a real model or constructed as it tells, is read as it says."""
 
 from __future__ import annotations
 
