@@ -18,15 +18,8 @@ from monai_spatialqa.quantities import UNITS
 
 OPTIONS = ("left kidney", "right kidney", "spleen", "liver")
 SHOWN = {"ml": ("ml", "mL", "cc", "cm3", "cm³", "cm^3", "millilitres", "毫升"), "mm": ("mm", "millimeters", "毫米")}
-FRAMES = (
-    "{}",
-    "**{}**",
-    "The answer is {}.",
-    "Answer: {}",
-    "\\boxed{{{}}}",
-    "<think>5 ml</think>{}",
-    "It is about {}.",
-)
+STATING = ("{}", "**{}**", "The answer is {}.", "Answer: {}", "\\boxed{{{}}}", "<think>5 ml</think>{}")
+FRAMES = (*STATING, "It is about {}.")
 PIECES = (
     *(
         "The answer is ",
