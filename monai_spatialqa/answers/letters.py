@@ -27,7 +27,9 @@ _SECOND = re.compile(
     r"|选项)?(?P<open>[(\[\"“]?)(?P<letter>[A-Za-z])(?P<end>(?![A-Za-z0-9’'])[)\]\"”]?)(?P<after>.?)",
     re.IGNORECASE | re.DOTALL,
 )
-_FREE = re.compile(r"[)\]>\"'”’}|」』】》]{0,4}(?:选项|项)?(?P<mark>[.,:;!?。，；：！？、–—-]?)(?P<rest>[\s\S]?)")
+_FREE = re.compile(
+    r"[)\]>\"'”’}|」』】》]{0,4}(?:选项|项)?(?P<mark>\.{1,3}|[,:;!?。，；：！？、–—-]?)(?P<rest>[\s\S]?)"
+)
 _JOIN = re.compile(
     r" (?:because|since|as|due|based|given|with|for|\(|-|–|—|weil|denn|da|car|parce|porque|not|option|choice|which|,)",
     re.IGNORECASE,

@@ -30,12 +30,13 @@ _UNIT = "|".join(UNITS[name].all_spellings for name in READ_UNITS)
 _BEHIND = rf"(?=[ -]?(?:{_UNIT})(?![A-Za-z0-9_]))"
 _ENDS = r"(?=[ .!,;:)\"']{0,4}(?:\n|$))"
 _ENGLISH = re.compile(
-    rf"(?<![\w-])(?:(?P<minus>minus|negative) )?(?:(?P<run>{_RUN})\b(?P<point>{_POINT})?"
+    rf"(?<![\w-])(?<!\d )(?:(?P<minus>minus|negative) )?(?:(?P<run>{_RUN})\b(?P<point>{_POINT})?"
     r"(?: and (?:an? |one[- ])(?P<part>half|quarter|third)\b)?|(?P<alone>(?:(?:an? |one[ -])?(?:half|quarter|third))"
     rf"\b(?: (?:of )?an?\b)?))(?:{_BEHIND}|{_ENDS})",
     re.IGNORECASE,
 )
-_WORDS = frozenset((*_VALUES, *_SCALES, *_PARTS))
+WORDS = frozenset((*_VALUES, *_SCALES, *_PARTS))
+"""English words that a number in words has."""
 _AND_HALF = re.compile(r"(?<![\w.,])(\d{1,6}) and an? half(?= )", re.IGNORECASE)
 
 _DIGITS = {sign: at for at, sign in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2, "壹": 1, "贰": 2, "叁": 3}
@@ -57,7 +58,7 @@ _FRACTION = re.compile(
 
 def with_digits(text: str, vocabulary: Vocabulary) -> str:
     """The text, whose words these are, with its number words and fractions as digits."""
-    if vocabulary.any_of(_WORDS):
+    if vocabulary.any_of(WORDS):
         text = _AND_HALF.sub(r"\1.5", text)
         text = _ENGLISH.sub(_english, text)
     if "/" in text:

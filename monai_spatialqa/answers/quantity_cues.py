@@ -59,7 +59,7 @@ PADDING = re.compile(
     r"|nearly|almost|"
     r"an estimated|estimated(?: at| to be)?|close to|exactly|precisely|just|only|or so|or thereabouts|ungefähr"
     r"|etwa|rund|environ|"
-    r"aproximadamente|unos|in total|overall|altogether|total|the|a|in|is|it is|between|from|minus|of)\b"
+    r"aproximadamente|unos|in total|overall|altogether|total|the|a|is|it is|between|from|minus|of)\b"
     r"|(?:it|that)[’']s\b|约为|大约|大概|约|左右|共|为|是|介于|在|之间){0,30}",
     re.IGNORECASE,
 )

@@ -61,7 +61,7 @@ _BOUND = re.compile(
 )
 _BOUND_BEHIND = re.compile(
     r" ?(?:(?:or|and) (?:more|less|above|below|over|under|larger|smaller|greater|fewer|longer|shorter|higher"
-    r"|lower|up)\b|\+(?! ?\d)"
+    r"|lower|up)\b|\+(?! ?[\d/(-])"
     r"|oder (?:mehr|weniger)|ou (?:plus|moins)|o (?:más|menos)|以上|以下|以内)",
     re.IGNORECASE,
 )

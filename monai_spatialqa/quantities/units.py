@@ -45,7 +45,7 @@ _TABLE = (
     Unit("mm", "length", Decimal(1), r"mms?|millimet(?:er|re)s?", rf"毫米|公厘|{_MILLI}s?"),
     Unit("cm", "length", Decimal(10), r"cms?|centimet(?:er|re)s?", rf"厘米|公分|{_CENTI}s?"),
     Unit("m", "length", Decimal(1000), r"m|met(?:er|re)s?", r"公尺|米|metern|m[èe]tres?|metros?"),
-    Unit("inch", "length", Decimal("25.4"), "", r"inch(?:es)?"),
+    Unit("inch", "length", Decimal("25.4"), "", r"inch(?:es)?|in(?=\.?$)"),
     Unit(
         "mm2",
         "area",
