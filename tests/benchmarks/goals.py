@@ -1,6 +1,6 @@
 """The speed and memory this package promises, and whether a run kept it.
 
-Goals hold at size M with 117 labels, uint8, for the base install, whose kernels numba compiles.
+Goals about scans hold at size M with 117 labels, uint8, for the base install, whose kernels numba compiles.
 """
 
 from __future__ import annotations
@@ -93,6 +93,11 @@ def _two_processes(results: Results) -> float:
     return math.nan if two is None or one is None else float(two / one)
 
 
+def _intervals(results: Results) -> float:
+    seconds = {one["title"]: one["seconds"] for one in results.other["intervals"]}
+    return float(seconds["a result table"])
+
+
 def _distance(row: str) -> Callable[[Results], float]:
     return _over("surface-distance", row, "distance", "R-117-uint8")
 
@@ -132,6 +137,7 @@ GOALS = (
     Goal("surface distances, 6,786 pairs: KD-trees / ours (R)", True, 14, _distances("distances-tree")),
     Goal("surface distances: extra memory / array", False, 3, _extra("surface-distances", "distances", M_BYTES)),
     Goal("box-centre distances of 117 structures", False, 10, lambda r: r.other["all_pairs_s"] * 1e3, "ms"),
+    Goal("intervals: 10,000 answers, 150 groups, 13 figures, 10,000 draws", False, 15, _intervals, "s"),
 )
 
 
