@@ -14,7 +14,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from tests.benchmarks import folder_rows, part_rows, report, score_rows
+from tests.benchmarks import folder_rows, interval_rows, part_rows, report, score_rows
 from tests.benchmarks.bench import OTHER_ROWS, Bench, Wanted
 from tests.benchmarks.data import SIZES, Store
 from tests.benchmarks.goals import Results, Verdict, judge
@@ -52,6 +52,7 @@ def main(arguments: list[str] | None = None) -> int:
         folder_rows.measure(bench)
         bench.others()
         score_rows.measure(bench)
+        interval_rows.measure(bench)
     verdicts = judge(results)
     print("\n" + report.lined_up(*report.goal_lines(verdicts)))
     if options.json:

@@ -20,7 +20,7 @@ from tests.benchmarks.worker import Job, run_apart, run_here
 
 FILE_LABELS = 117
 READ_SIZES = ("Q", "M")
-OTHER_ROWS = ("throughput", "first-call", "pairs", "scoring")
+OTHER_ROWS = ("throughput", "first-call", "pairs", "scoring", "intervals")
 
 
 @dataclass(frozen=True)

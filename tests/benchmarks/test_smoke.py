@@ -47,6 +47,15 @@ def test_all_rows_give_the_same_figures(tmp_path: Path) -> None:
     assert verdicts["array: measure, 2 threads / read once"] == "not run"  # goals hold at size M
 
 
+def test_intervals_are_timed_without_a_volume(tmp_path: Path) -> None:
+    text, found = bench(tmp_path, "--only", "intervals")
+    assert "intervals by bootstrap over cases" in text
+    assert not found["rows"]
+    [tiny] = found["other"]["intervals"]
+    assert tiny["load"]["draws"] == 100
+    assert tiny["seconds"] > 0
+
+
 def test_a_row_in_a_process_of_its_own_tells_its_memory(tmp_path: Path) -> None:
     _, found = bench(tmp_path, "--only", "numpy-loop")
     [row] = found["rows"]

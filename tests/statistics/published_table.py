@@ -1,4 +1,4 @@
-"""Does the published result table's column AVG follow from its six others? ``python -m tests.statistics.published_table``.
+"""Does AVG of the published result table follow from its columns? ``python -m tests.statistics.published_table``.
 
 Figures: arXiv 2603.13800 (CC BY 4.0), in ``published_table.json`` beside this file.
 """
