@@ -158,6 +158,7 @@ def test_command_lines_use_settings_that_exist(page):
         *MeasureSettings.model_fields,
         *GenerateSettings.model_fields,
         *LintSettings.model_fields,
+        *ReportSettings.model_fields,
         "config_file",
     }
     for block in blocks(page):
