@@ -50,6 +50,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Ellipse, FancyBboxPatch, Rectangle
 from monai.transforms import Spacing
 from PIL import Image
+from report_pictures import report_case, report_narrow, report_wide
 from view_pictures import views_axial, views_montage, views_planes, views_structure, views_windows
 
 from monai_spatialqa.anatomy import load_label_map
@@ -405,6 +406,9 @@ PICTURES: dict[Callable[[], Figure | Image.Image], int] = {
     views_montage: 48,
     views_structure: 64,
     views_windows: 64,
+    report_wide: 64,
+    report_case: 48,
+    report_narrow: 64,
 }
 """What draws ``docs/images/<name>.png``, and how many colours it needs."""
 

@@ -44,7 +44,7 @@ from monai_spatialqa.report import ReportSettings
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-EVALUATE = DOCS / "evaluate.md"
+EVALUATE, REPORT = DOCS / "evaluate.md", DOCS / "report.md"
 MEASURE, TRANSFORMS, LABEL_MAPS = DOCS / "measure.md", DOCS / "transforms.md", DOCS / "label_maps.md"
 LINT, GENERATE, VIEWS, MODELS, LLM = (DOCS / f"{name}.md" for name in ("lint", "generate", "views", "models", "llm"))
 PAGES = [page for page in (ROOT / "README.md", *sorted(DOCS.glob("*.md"))) if page.is_file()]
@@ -223,6 +223,15 @@ def test_gallery_is_what_the_package_makes(monkeypatch):
     assert sum(path.stat().st_size for path in pictures) <= LARGEST_GALLERY_BYTES
 
 
+def test_the_settings_table_of_the_report_page_is_the_model():
+    rows = table(REPORT, "setting of report")
+    fields = ReportSettings.model_fields
+    assert [row[0] for row in rows] == list(fields)
+    for name, default, *_ in rows:
+        value = fields[name].get_default(call_default_factory=True)
+        assert default == (value if isinstance(value, str) else json.dumps(value)), name
+
+
 def test_lint_tables_are_the_rules_and_the_model():
     told = [(rule.id, rule.severity, rule.about) for rule in RULES.values()]
     assert [tuple(row) for row in table(LINT, "rule")] == told
@@ -394,7 +403,7 @@ def test_schemas_are_up_to_date():
 def test_pictures_are_those_that_the_script_draws(monkeypatch):
     monkeypatch.syspath_prepend(str(DOCS))
     drawn = {draw.__name__ for draw in importlib.import_module("pictures").PICTURES}
-    for name in ("pictures", "finer_pictures", "view_pictures", "drawing"):
+    for name in ("pictures", "finer_pictures", "report_pictures", "view_pictures", "drawing"):
         sys.modules.pop(name, None)
     links = [Path(target) for page in PAGES for target in _LINK.findall(prose(page)) if target.endswith(".png")]
     shown = {path.stem for path in links if path.parent.name == "images"}
