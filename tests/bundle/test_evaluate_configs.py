@@ -68,16 +68,9 @@ def test_a_model_is_asked_and_reported() -> None:
     for where in ("evaluation", "other", "report"):
         assert "<html" in Path(where, "report.html").read_text(encoding="utf-8")
     runs = json.loads(Path("report/report.json").read_text(encoding="utf-8"))["runs"]
-    assert [one["run"] for one in runs] == [
-        "again",
-        "scripted",
-        "again (blind)",
-        "scripted (blind)",
-        "random",
-        "always_a",
-        "frequency",
-        "oracle",
-    ]
+    assert [one["run"] for one in runs[:2]] == ["again", "scripted"]
+    baselines = ["again (blind)", "always_a", "frequency", "oracle", "random", "scripted (blind)"]
+    assert sorted(one["run"] for one in runs[2:]) == baselines
     assert runs[0]["spent"]["calls"] == 12
     assert runs[0]["spent"]["seconds"] > 0
 
