@@ -56,7 +56,8 @@ STATED = re.compile(
     r"|which is|so|therefore"
     r"|thus|hence|actually|rather|instead|i mean|i meant|correction|scratch that|make that|no|wait|sorry|but"
     r"|also|donc|daher|corresponds to|corresponding to|matches)"
-    r"[,:]? (?:most likely |probably |likely |clearly |definitely )?(?:it[’']?s |it is |to |go with |choose |pick |must be )?)"
+    r"[,:]? (?:most likely |probably |likely |clearly |definitely )?"
+    r"(?:it[’']?s |it is |to |go with |choose |pick |must be )?)"
     rf"{_WORD}?",
     re.IGNORECASE,
 )
