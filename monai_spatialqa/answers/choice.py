@@ -28,6 +28,7 @@ _HEAD = re.compile(
     re.IGNORECASE,
 )
 _LINE_LABEL = re.compile(r"(?:^|\n)[(\[]?(?:option )?[(\[]?([A-Za-z])[)\].:](?= )", re.IGNORECASE)
+_REASONED = re.compile(r"(?:because|since|due to|based on|weil|car|porque)\b", re.IGNORECASE)
 _WRONG = re.compile(
     r"\b(?:incorrect|wrong|not (?:correct|right|true|the)|false|too (?:small|large|low|high))\b", re.IGNORECASE
 )
@@ -220,7 +221,10 @@ def _edges(text: str, lowered: str, options: Options, echoes: frozenset[int]) ->
         own = said is not None and said[0] == letter
         speaker = text.startswith("A: ")  # answers to "Q: "
         prose = (
-            head["letter"].isupper() and letter != "I" and head["mark"] not in (",", ";") and not speaker
+            head["letter"].isupper()
+            and letter != "I"
+            and (head["mark"] not in (",", ";") or _REASONED.match(text, at))
+            and not speaker
         ) or not line
         second = letter_at(text, at, strict=True) if head["mark"] == "," else None
         if text == "I":  # a pronoun cut off

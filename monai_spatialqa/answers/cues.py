@@ -13,7 +13,8 @@ from monai_spatialqa.answers.text import CUE
 
 _NOUN = (
     r"(?:answer|choice|selection|response|conclusion|pick|antwort|lösung|auswahl|réponse|respuesta|risposta|resposta)s?"
-    r"|(?:correct|right|best|final|chosen|selected|my|appropriate|accurate|true) (?:option|letter|one|result|estimate)"
+    r"|(?:correct|right|best|final|chosen|selected|my|appropriate|accurate|true|closest)"
+    r" (?:option|letter|one|result|estimate|match|fit|guess)"
     r"|(?:richtige|korrekte) (?:option|variante)|(?:bonne|meilleure) option|opción (?:correcta)?|ergebnis|result|option"
 )
 _VERB = (
@@ -47,13 +48,16 @@ STATED = re.compile(
     r"{0,2} ?(?:choose|chose|chosen|select|selected|pick|picked|go(?:ing)? (?:with|for)|went with|answer"
     r"|opt(?:ed)? for|vote for|say|"
     r"conclude|think|believe|guess)(?: that| it[’']?s| it is| is)?"
+    r"|if (?:i|we) (?:had|have) to (?:guess|choose|pick|answer)"
+    r"(?:,? i(?:[’']d| would) (?:say|choose|pick|go with))?"
     r"|ich (?:wähle|nehme)|je choisis|elijo|elegiría)[:,]? )(?:(?:the )?(?:correct )?(?:answer is )?)"
     rf"{_WORD}?"
     r"|(?P<weak>(?<![^\W_])(?:it[’']?s|it is|it must be|it has to be|it would be|that[’']?s|that is|this is"
     r"|which is|so|therefore"
     r"|thus|hence|actually|rather|instead|i mean|i meant|correction|scratch that|make that|no|wait|sorry|but"
-    r"|also|donc|daher)"
-    r"[,:]? (?:it[’']?s |it is |to |go with |choose |pick |must be )?)"
+    r"|also|donc|daher|corresponds to|corresponding to|matches)"
+    r"[,:]? (?:most likely |probably |likely |clearly |definitely )?"
+    r"(?:it[’']?s |it is |to |go with |choose |pick |must be )?)"
     rf"{_WORD}?",
     re.IGNORECASE,
 )
@@ -64,7 +68,8 @@ FIRST_WORDS = frozenset(
     " antwort lösung auswahl réponse respuesta risposta resposta antworts lösungs auswahls réponses respuestas"
     " rispostas respostas correct right best final chosen selected my appropriate accurate true richtige"
     " korrekte bonne meilleure opción ergebnis result option i we ich je elijo elegiría it that this which so"
-    " therefore thus hence actually rather instead correction scratch make no wait sorry but also donc daher".split()
+    " therefore thus hence actually rather instead correction scratch make no wait sorry but also donc daher"
+    " corresponds corresponding matches closest if".split()
 )
 """Words that ``STATED`` begins with."""
 

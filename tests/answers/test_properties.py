@@ -127,7 +127,7 @@ def test_a_letter_in_any_wrapper_reads_back(letter, frame, wrapper):
     assert read_choice(frame.format(wrapper.format(letter)), OPTIONS).letter == letter
 
 
-@settings(max_examples=400)
+@settings(max_examples=200)
 @given(replies)
 def test_any_reply_is_read_or_has_one_reason_and_a_letter_or_an_option_is_in_it(reply):
     found = read_choice(reply, OPTIONS)
@@ -139,7 +139,7 @@ def test_any_reply_is_read_or_has_one_reason_and_a_letter_or_an_option_is_in_it(
     assert read_choice(reply, OPTIONS) == found
 
 
-@settings(max_examples=400)
+@settings(max_examples=200)
 @given(replies, st.sampled_from(["ml", "mm", "%", "times", None]), st.booleans())
 def test_any_reply_gives_a_finite_number_or_one_reason(reply, unit, strict):
     found = read_quantity(reply, unit, strict=strict)
@@ -169,21 +169,8 @@ def test_statements_are_found_by_the_words_they_begin_with(pieces):
 @pytest.mark.parametrize(
     "piece",
     [
-        *("a", " ", "A ", "(", "{", "<think>", "1", "1 ", "1,", "1-", "1/", "1 ml ", "1 ml or ", "10^", "answer is "),
-        *(
-            "not ",
-            "\\boxed{",
-            "选",
-            "一",
-            "one ",
-            "one hundred ",
-            "half ",
-            "I would ",
-            "1 ml. cannot tell. ",
-            '{"a":',
-            "*",
-        ),
-        *("A. left kidney\n", "question:\n", "actually ", "is correct "),
+        *("a", "(", "<think>", "1 ", "1/", "1 ml or ", "answer is ", "\\boxed{", "选", "一", "one ", "I would "),
+        *("1 ml. cannot tell. ", '{"a":', "A. left kidney\n", "question:\n"),
     ],
 )
 def test_100_kb_take_a_bounded_time(piece):
