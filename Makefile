@@ -32,7 +32,7 @@ venv: $(VENV)/.base ## the package and its base dependencies in .venv
 venv-test: $(TESTED) ## what the tests need, on top of venv
 venv-lint: $(VENV)/.lint ## ruff and mypy, on top of venv-test
 
-quickstart: venv ## measure the CT that ships with the bundle
+quickstart: venv ## measure, ask and report on the CT that ships with the bundle
 	$(BIN)/python -m monai.bundle run --config_file bundles/spatialqa/configs/quickstart.yaml
 
 test: venv-test ## run the tests

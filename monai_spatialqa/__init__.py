@@ -40,6 +40,7 @@ _ROOMS = {
     "items",
     "llm",
     "measurement",
+    "metrics",
     "models",
     "phantoms",
     "quantities",

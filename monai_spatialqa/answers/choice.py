@@ -1,3 +1,4 @@
+# ruff: noqa: RUF001 - punctuation that replies are written with
 """Reading the chosen option from a reply. Never a guess: what no rule reads is none, with a reason."""
 
 from __future__ import annotations
@@ -7,25 +8,34 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from monai_spatialqa.answers.cues import NOT_BUT, RIGHT, STATED, taken_back
+from monai_spatialqa.answers.cues import NOT_BUT, RIGHT, RIGHT_WORDS, stated_in, taken_back
 from monai_spatialqa.answers.json_reply import answer_fields
 from monai_spatialqa.answers.letters import Stated, letter_at, whole_letter
 from monai_spatialqa.answers.option_text import LETTERS, Options, as_options
 from monai_spatialqa.answers.reasoning import final_part
 from monai_spatialqa.answers.refusals import abstains_at, silence
 from monai_spatialqa.answers.result import ChoiceReading
-from monai_spatialqa.answers.text import plain, small
+from monai_spatialqa.answers.text import Vocabulary, plain, small
 from monai_spatialqa.errors import SettingsError
 
 _FIELDS = (
     *("final_answer", "answer", "correct_answer", "choice", "answer_choice", "selected_option", "correct_option"),
     *("option", "letter", "selection", "prediction", "答案"),
 )
-_HEAD = re.compile(r"[(\[\"]?(?:option |choice )?[(\[\"]?(?P<letter>[A-Za-z])[)\]\"]?(?P<mark>[.):,;]| -| –| —|(?= because| since|\n|$))[)\]\"]?(?: |\n|$)", re.IGNORECASE)  # noqa: RUF001
+_HEAD = re.compile(
+    r"[(\[\"]?(?:option |choice )?[(\[\"]?(?P<letter>[A-Za-z])[)\]\"]?(?P<mark>[.):,;]| -| –| —|(?= because"
+    r"| since|\n|$))[)\]\"]?(?: |\n|$)",
+    re.IGNORECASE,
+)
 _LINE_LABEL = re.compile(r"(?:^|\n)[(\[]?(?:option )?[(\[]?([A-Za-z])[)\].:](?= )", re.IGNORECASE)
-_WRONG = re.compile(r"\b(?:incorrect|wrong|not (?:correct|right|true|the)|false|too (?:small|large|low|high))\b", re.IGNORECASE)
+_WRONG = re.compile(
+    r"\b(?:incorrect|wrong|not (?:correct|right|true|the)|false|too (?:small|large|low|high))\b", re.IGNORECASE
+)
 _NONE_OF = re.compile(r"\b(?:none|neither|all|both) of (?:the|these|them)\b|以上都不", re.IGNORECASE)
-_YES_NO_HEAD = re.compile(r"(yes|no)\b(?=[,.;:!\n]| -| –| —|$| because| it| the| there)", re.IGNORECASE)  # noqa: RUF001
+_YES_NO_HEAD = re.compile(r"(yes|no)\b(?=[,.;:!\n]| -| –| —|$| because| it| the| there)", re.IGNORECASE)
+_LEAD = re.compile(r"[\s\"'“(\[]{0,4}(?:(?:the|a|an|die|der|das|la|le|el) )?")
+_LABELLED = re.compile(r"[\s\"'(\[]{0,4}([A-Za-z])[)\]\"']{0,2}[.:,)-]{0,2} ?[(\"'-]{0,2} ?")
+_LABEL_END = re.compile(r"[)\]\"'.:,]{0,3} ?[(\"'-]{0,2} ?")
 _PLACEHOLDERS = "XYN"
 
 
@@ -40,8 +50,8 @@ def read_choice(reply: str | None, options: Sequence[str], *, allow_abstain: boo
     """Read which option a reply chooses.
 
     Reasoning blocks and a run-on next question are dropped. Then, in this order: a JSON field of the answer; a reply
-    that is a letter, with any common wrapper; the last explicit statement of the answer; a reply that equals the text of
-    one option, whole or in a line of its own.
+    that is a letter, with any common wrapper; the last explicit statement of the answer; a reply that equals the
+    text of one option, whole or in a line of its own.
 
     Args:
         reply: text of the model; None for none.
@@ -70,10 +80,13 @@ def read_choice(reply: str | None, options: Sequence[str], *, allow_abstain: boo
     final = final_part(reply)
     if final.reason:
         return ChoiceReading(reason=final.reason, flags=final.flags)
-    reading = _read(final.text, as_options(options))
+    prepared = as_options(options)
+    reading = _read(final.text, prepared)
     if reading.letter is None and reading.reason in ("abstained", "refusal"):
         abstained = allow_abstain and reading.reason == "abstained"
         reading = replace(reading, abstained=abstained, reason="abstained" if abstained else "refusal")
+    if reading.letter and prepared.says_undetermined(reading.letter):
+        reading = replace(reading, abstained=True)
     return replace(reading, flags=(*reading.flags, *final.flags)) if final.flags else reading
 
 
@@ -83,7 +96,7 @@ def _read(raw: str, options: Options) -> ChoiceReading:
         value = next(fields[name] for name in _FIELDS if name in fields)
         return _in_field(value, options)
     text = plain(raw)
-    return _whole(text, options) or _stated(text, options) or _by_text(text, options) or _nothing(text)
+    return _whole(text, options) or _stated(text, options) or _by_text(text, options) or _nothing(text, options)
 
 
 def _in_field(value: Any, options: Options) -> ChoiceReading:
@@ -94,12 +107,14 @@ def _in_field(value: Any, options: Options) -> ChoiceReading:
         value = "yes" if value else "no"
     if isinstance(value, list):
         return ChoiceReading(reason="ambiguous" if value else "no_answer")
-    if value is None or isinstance(value, dict | bool):
+    if value is None:
+        return ChoiceReading(reason="abstained")
+    if isinstance(value, dict | bool):
         return ChoiceReading(reason="no_answer")
     text = plain(str(value))
     if not text:
         return ChoiceReading(reason="empty")
-    found = _whole(text, options) or _stated(text, options) or _by_text(text, options) or _nothing(text)
+    found = _whole(text, options) or _stated(text, options) or _by_text(text, options) or _nothing(text, options)
     return replace(found, rule="json") if found.letter else found
 
 
@@ -127,11 +142,12 @@ def _stated(text: str, options: Options) -> ChoiceReading | None:
     lowered = small(text)
     echoes = options.echoes(text, lowered)
     found: list[_Found] = []
-    for cue in STATED.finditer(text):
+    for cue in reversed(stated_in(text, lowered)):
         said = _behind(text, lowered, cue, options, echoes)
         if said is not None and not taken_back(text, cue.start()):
             found.append(_Found(cue.start(), said))
-    for right in RIGHT.finditer(text):
+            break
+    for right in RIGHT.finditer(text) if Vocabulary(lowered).any_of(RIGHT_WORDS) else ():
         letter, between = right["letter"], right["text"]
         own = between is None or options.letter_of(between) == letter
         if own and letter in options.letters and not taken_back(text, right.start()):
@@ -162,13 +178,13 @@ def _behind(
 
 def _skipped(lowered: str, at: int) -> int:
     """Behind quotation marks, brackets and an article."""
-    found = re.compile(r"[\s\"'“(\[]{0,4}(?:(?:the|a|an|die|der|das|la|le|el) )?").match(lowered, at)
+    found = _LEAD.match(lowered, at)
     return found.end() if found else at
 
 
 def _with_text(text: str, lowered: str, at: int, options: Options) -> Stated | None:
     """A letter whose own option's text follows, with a blank or a mark between: ``B 12 ml``, ``(a) liver``."""
-    found = re.compile(r"[\s\"'(\[]{0,4}([A-Za-z])[)\]\"']{0,2}[.:,)-]{0,2} ?[(\"'-]{0,2} ?").match(text, at)
+    found = _LABELLED.match(text, at)
     if found is None or found[1].upper() not in options.letters:
         return None
     own = options.texts[options.letters.index(found[1].upper())]
@@ -187,7 +203,7 @@ def _from_letter(
         return None
     if stated.letter not in options.letters and not strong:
         return None
-    behind = re.compile(r"[)\]\"'.:,]{0,3} ?[(\"'-]{0,2} ?").match(lowered, stated.end)
+    behind = _LABEL_END.match(lowered, stated.end)
     other = options.letter_at(lowered, behind.end()) if behind and behind.end() > stated.end else None
     return _chosen(stated.letter, options, "statement", other is not None and other[0] != stated.letter)
 
@@ -202,8 +218,13 @@ def _edges(text: str, lowered: str, options: Options, echoes: frozenset[int]) ->
         said = options.letter_at(lowered, at)
         line = text[at : text.find("\n", at) if "\n" in text[at:] else len(text)]
         own = said is not None and said[0] == letter
-        prose = head["letter"].isupper() and letter != "I" and head["mark"] not in (",", ";") or not line
+        speaker = text.startswith("A: ")  # answers to "Q: "
+        prose = (
+            head["letter"].isupper() and letter != "I" and head["mark"] not in (",", ";") and not speaker
+        ) or not line
         second = letter_at(text, at, strict=True) if head["mark"] == "," else None
+        if text == "I":  # a pronoun cut off
+            return []
         if letter in options.letters and labels <= {letter} and second is None and (own or prose):
             joined = re.match(r"(?:or|and|oder|或)\b", line)
             if joined:
@@ -224,7 +245,11 @@ def _by_text(text: str, options: Options) -> ChoiceReading | None:
         if head:
             said = head[1].lower()
             opposite = "no" if said == "yes" else "yes"
-            if re.search(rf"(?:^|[.;:!\n—–-] ?|\b(?:wait|actually|rather),? ){opposite}\b", small(text)[len(said) :]):  # noqa: RUF001
+            if re.search(
+                rf"(?:^|[.;:!\n—–-] ?|\b(?:wait|actually"
+                rf"|rather),? ){opposite}\b",
+                small(text)[len(said) :],
+            ):
                 return ChoiceReading(reason="ambiguous")
             return _by_option_text(options.keys[said][0], options)
     lines = text.split("\n")
@@ -238,9 +263,12 @@ def _by_text(text: str, options: Options) -> ChoiceReading | None:
     return _by_option_text(edge, options) if edge else None
 
 
-def _nothing(text: str) -> ChoiceReading:
-    """Why nothing was read."""
-    quiet = silence(text)
+def _nothing(text: str, options: Options) -> ChoiceReading:
+    """Why nothing was read. An echo of an option that says that there is no telling is no abstention."""
+    said = small(text)
+    for option in options.undetermined:
+        said = said.replace(option, "")
+    quiet = silence(said, Vocabulary(said))
     if quiet:
         return ChoiceReading(reason=quiet)
     if re.search(r"(?<![A-Za-z0-9])[A-Z][).]? ?(?:or|and|或|和|/|&|,) ?[(]?[A-Z](?![A-Za-z0-9])", text) or (

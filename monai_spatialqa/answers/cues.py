@@ -1,4 +1,4 @@
-# ruff: noqa: RUF001 - signs and punctuation that replies are written with
+# ruff: noqa: RUF001, SIM905 - signs and punctuation that replies are written with
 """Words that state an answer, by language. Each pattern ends where the answer itself must begin.
 
 English, Chinese, German, French and Spanish, and a few words of Italian and Portuguese. Every quantifier over blanks or
@@ -17,7 +17,8 @@ _NOUN = (
     r"|(?:richtige|korrekte) (?:option|variante)|(?:bonne|meilleure) option|opción (?:correcta)?|ergebnis|result|option"
 )
 _VERB = (
-    r"is|are|was|would be|should be|must be|will be|has to be|might be|may be|could be|seems to be|appears to be|becomes"
+    r"is|are|was|would be|should be|must be|will be|has to be|might be|may be|could be|seems to be|appears to be"
+    r"|becomes"
     r"|ist|lautet|wäre|est|serait|es|sería|è|é"
 )
 _FILL = (
@@ -25,8 +26,9 @@ _FILL = (
     r"|as follows|also|now|daher|also|wahrscheinlich|donc|probablement|la|le|die|der|das|el|correctly|as"
 )
 _WORD = (
-    r"(?:(?:the |die |la )?(?:correct |right |best )?(?:option|choice|letter|answer|number|value|antwort|réponse|opción)"
-    r"\b:? ?)"
+    r"(?:(?:the |die |la )?(?:correct |right |best )?(?:option|choice|letter|answer|number|value|antwort|réponse"
+    r"|opción)"
+    rf"\b(?! ?(?:(?:{_VERB})\b|[:=])):? ?)"
 )
 _OF = r"(?: (?:to|for|of|in|auf|à|a) (?:\w{1,20} ){0,6}?(?:question|problem|frage|pregunta|this|it|case|task))"
 _ZH = (
@@ -36,43 +38,93 @@ _ZH = (
 
 STATED = re.compile(
     rf"(?P<strong>{CUE}"
-    rf"|(?<![^\W_])(?:{_NOUN})(?:es|\(s\))?(?: ?\([^()\n]{{1,40}}\))?(?: (?:choice|option|letter|here)\b)?{_OF}?"
+    rf"|(?<![^\W_])(?:{_NOUN})(?:es|\(s\))?(?: ?\([^()\n]{{1,40}}\))?(?: (?:choice|option|letter|here|correcta"
+    rf"|correcte|juste|finale?)\b)?{_OF}?"
     rf"(?:,? (?:{_VERB})\b(?:,? (?:{_FILL})\b){{0,3}},? ?(?:[:=]|->|→|\n)? ?| ?(?:[:=→]|->|=>|≈) ?| ?\n| [-–—] )"
-    rf"|(?<![^\W_])final answer |{_ZH})(?:\n)?{_WORD}?"
-    r"|(?P<chosen>(?<![^\W_])(?:(?:i|we)(?:[’']d|[’']ll|[’']m|[’']ve)?(?: (?:would|will|am|have|must|should|can|therefore|choose to))"
-    r"{0,2} ?(?:choose|chose|chosen|select|selected|pick|picked|go(?:ing)? (?:with|for)|went with|answer|opt(?:ed)? for|vote for|say|"
+    rf"|(?<![^\W_])final answer (?!(?:{_VERB})\b)|{_ZH})(?:\n)?{_WORD}?"
+    r"|(?P<chosen>(?<![^\W_])(?:(?:i|we)(?:[’']d|[’']ll|[’']m|[’']ve)?(?: (?:would|will|am|have|must|should|can"
+    r"|therefore|choose to))"
+    r"{0,2} ?(?:choose|chose|chosen|select|selected|pick|picked|go(?:ing)? (?:with|for)|went with|answer"
+    r"|opt(?:ed)? for|vote for|say|"
     r"conclude|think|believe|guess)(?: that| it[’']?s| it is| is)?"
     r"|ich (?:wähle|nehme)|je choisis|elijo|elegiría)[:,]? )(?:(?:the )?(?:correct )?(?:answer is )?)"
     rf"{_WORD}?"
-    r"|(?P<weak>(?<![^\W_])(?:it[’']?s|it is|it must be|it has to be|it would be|that[’']?s|that is|this is|which is|so|therefore"
-    r"|thus|hence|actually|rather|instead|i mean|i meant|correction|scratch that|make that|no|wait|sorry|but|also|donc|daher)"
+    r"|(?P<weak>(?<![^\W_])(?:it[’']?s|it is|it must be|it has to be|it would be|that[’']?s|that is|this is"
+    r"|which is|so|therefore"
+    r"|thus|hence|actually|rather|instead|i mean|i meant|correction|scratch that|make that|no|wait|sorry|but"
+    r"|also|donc|daher)"
     r"[,:]? (?:it[’']?s |it is |to |go with |choose |pick |must be )?)"
     rf"{_WORD}?",
     re.IGNORECASE,
 )
 """``strong``: what follows is the answer. ``chosen`` and ``weak``: only a letter that stands alone is one."""
 
+FIRST_WORDS = frozenset(
+    "answer answers choice choices selection selections response responses conclusion conclusions pick picks"
+    " antwort lösung auswahl réponse respuesta risposta resposta antworts lösungs auswahls réponses respuestas"
+    " rispostas respostas correct right best final chosen selected my appropriate accurate true richtige"
+    " korrekte bonne meilleure opción ergebnis result option i we ich je elijo elegiría it that this which so"
+    " therefore thus hence actually rather instead correction scratch make no wait sorry but also donc daher".split()
+)
+"""Words that ``STATED`` begins with."""
+
+_WORD_OR_BOX = re.compile(rf"[^\W_]+|{CUE}")
+_CHINESE_STARTS = frozenset("正最我答选回结故应所因综就则")
+MOST_CUES = 500
+"""A reply that states its answer more often is read from the last ones only."""
+
+
+def stated_in(text: str, lowered: str) -> list[re.Match[str]]:
+    """Where ``STATED`` matches, found by the words it begins with; the last ``MOST_CUES`` of them."""
+    found: list[re.Match[str]] = []
+    end = 0
+    for word in _WORD_OR_BOX.finditer(lowered):
+        token = word.group()
+        if token in FIRST_WORDS or token == CUE:
+            starts: tuple[int, ...] = (word.start(),)
+        elif token.isascii():
+            continue
+        else:
+            starts = tuple(word.start() + at for at, sign in enumerate(token) if sign in _CHINESE_STARTS)
+        for start in starts:
+            match = STATED.match(text, start) if start >= end else None
+            if match:
+                found.append(match)
+                end = max(match.end(), start + 1)
+    return found[-MOST_CUES:]
+
+
 RIGHT = re.compile(
     r"(?<![A-Za-z0-9'’])(?:(?:[Oo]ption|[Cc]hoice|[Aa]nswer|[Ll]etter|选项) ?)?[(\[\"“]?(?P<letter>[A-Z])[)\]\"”]?"
     r"(?:[.:)]? (?P<text>[^\n;]{1,80}?))?,?"
-    r"(?: (?:is|would be|must be|seems(?: to be)?|appears(?: to be)?|ist|est|es)(?: (?:therefore|thus|clearly|likely|indeed|definitely|"
+    r"(?: (?:is|would be|must be|seems(?: to be)?|appears(?: to be)?|ist|est|es)(?: (?:therefore|thus|clearly"
+    r"|likely|indeed|definitely|"
     r"probably|hence|most likely))?(?: (?:the|my|a|die|la|le))?(?: (?:most|best|only|single|final|one and only))?"
     r" (?:correct|right|best|true|accurate|appropriate|answer|richtig|richtige|correcte|correcta|bonne|closest)\b"
     r"|(?:项)?(?:是|为)?正确的?)",
 )
 """``option B is correct``: the letter before the words that choose it."""
 
+RIGHT_WORDS = frozenset(
+    "correct right best true accurate appropriate answer richtig richtige correcte correcta bonne closest".split()
+)
+"""Words one of which ``RIGHT`` needs."""
+
 NEGATED = re.compile(
-    r"(?:\b(?:if|unless|whether|suppose|assuming|assume|doubt|doubtful|neither|nor|wonder|imagine|say|not|never|than|of)"
-    r"|n[’']t(?: (?:think|believe|say|agree|mean|true|the case))?|\b(?:not|never) (?:think|believe|say|sure|true|the case|certain|"
-    r"agree|mean|saying)|\bincorrect|\bwrong|如果|不|非|不认为|是否|并不|nicht|glaube nicht)"
-    r"(?: (?:that|if|to say|about|wenn|dass))?(?: (?:the|my|this|your|our|die))?(?: (?:correct|final|right|best|true))?[ ,]*$",
+    r"(?:\b(?:if|unless|whether|suppose|assuming|assume|doubt|doubtful|neither|nor|wonder|imagine|say|not|never"
+    r"|than|of)"
+    r"|n[’']t(?: (?:think|believe|say|agree|mean|true|the case))?|\b(?:not|never) (?:think|believe|say|sure|true"
+    r"|the case|certain|"
+    r"agree|mean|saying)|\b(?:incorrect|wrong) (?:that|to say)|如果|不|非|不认为|是否|并不|nicht|glaube nicht)"
+    r"(?: (?:that|if|to say|about|wenn|dass))?(?: (?:the|my|this|your|our|die))?(?: (?:correct|final|right|best"
+    r"|true))?[ ,]*$",
     re.IGNORECASE,
 )
 """Words right before a statement that take it back or make it a condition."""
 
 NOT_BUT = re.compile(
-    r"(?:not|nicht|不是)[ :]*(?:option |choice )?[(\[\"]?[A-Z][)\]\"]?[,;.]?(?: ?(?:but|rather|it[’']?s|it is|instead|sondern|而是)[, ]*){1,3}"
+    r"(?:not|nicht|不是)[ :]*(?:option |choice )?[(\[\"]?[A-Z][)\]\"]?[,;.]?(?: ?(?:but|rather|it[’']?s|it is"
+    r"|instead|sondern|而是)[, ]*){1,3}"
     r"(?:rather |instead )?(?:option |choice )?",
     re.IGNORECASE,
 )

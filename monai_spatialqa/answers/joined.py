@@ -24,10 +24,16 @@ _DASH = re.compile(r" ?(?:-|–|—|−|‐|~|∼|至|到|…|\.\.) ?|(?:,)? (?:
 _AND = re.compile(rf",? (?:and|und|et|y|e|to|-) {_ABOUT}| ?(?:和|与|到|至) ?")
 _BETWEEN = re.compile(r"(?:\b(?:between|zwischen|entre|from|range of|ranges? from|von|de)|介于|在) ?$", re.IGNORECASE)
 _MARGIN = re.compile(r" ?(?:±|\+ ?/ ?-|\+-|plus or minus|plus/minus) ?")
-_EQUALS = re.compile(rf" ?(?:=|≈|==|->|→|⇒|=>|equals|is equal to|which is(?: equal to)?|that is,?|i\.e\.,?|or equivalently) ?{_ABOUT}")
-_AGAIN = re.compile(rf",? ?[(\[] ?(?:(?:or|=|i\.e\.,?|that is,?|also|equivalent to|equal to) ?)?{_ABOUT}| ?/ ?|,? (?:or|also|i\.e\.,?) {_ABOUT}")
+_EQUALS = re.compile(
+    rf" ?(?:=|≈|==|->|→|⇒|=>|equals|is equal to|which is(?: equal to)?|that is,?|i\.e\.,?|or equivalently) ?{_ABOUT}"
+)
+_AGAIN = re.compile(
+    rf",? ?[(\[] ?(?:(?:or|=|i\.e\.,?|that is,?|also|equivalent to|equal to) ?)?{_ABOUT}| ?/ ?|,? (?:or|also"
+    rf"|i\.e\.,?) {_ABOUT}"
+)
 _EITHER = re.compile(rf",? (?:or|and|oder|und|ou|et|o|y|and/or) {_ABOUT}|[,;] ?| ?(?:或|或者|和|、) ?")
 _PRODUCT = re.compile(r" ?(?:×|x|\*|·|by|mal|/|÷|\+|times) ?(?:\( ?)?", re.IGNORECASE)
+_MINUS = re.compile(r" ?[-–−] ?")
 _SUM = re.compile(r" ?(?:and |und |et |y )?|,? ")
 _EQUATION = re.compile(r"\)? ?(?:=|≈) ?")
 
@@ -37,14 +43,15 @@ class Term:
     """What a text gives as one quantity.
 
     Attributes:
-        numbers: the numbers of the text that it is made of.
+        first, last: the first and the last number that it is made of.
         kind: ``several`` are two that differ, ``size`` is a product that nobody worked out.
         value: in ``unit``; the midpoint of a range; None for one beyond any float.
         unit, bound, negated, named, aside: as those of ``Written``.
         start, end: place in the text.
     """
 
-    numbers: tuple[Written, ...]
+    first: Written
+    last: Written
     kind: Kind
     value: Decimal | None
     unit: str | None
@@ -54,22 +61,22 @@ class Term:
     @property
     def bound(self) -> bool:
         """Whether it is only the end of a range."""
-        return self.kind == "value" and self.numbers[-1].bound
+        return self.kind == "value" and self.last.bound
 
     @property
     def negated(self) -> bool:
         """Whether the text denies it."""
-        return self.numbers[0].negated
+        return self.first.negated
 
     @property
     def named(self) -> bool:
         """Whether it is an id, a marker or a count."""
-        return self.numbers[0].named or self.numbers[-1].named
+        return self.first.named or self.last.named
 
     @property
     def aside(self) -> bool:
         """Whether it is a normal value, a spacing."""
-        return self.numbers[0].aside
+        return self.first.aside
 
 
 def dimension(unit: str | None) -> str | None:
@@ -100,7 +107,7 @@ def terms_in(text: str, numbers: list[Written], asked: str | None) -> list[Term]
 
 
 def _single(number: Written) -> Term:
-    return Term((number,), "value", number.value, number.unit, number.start, number.end)
+    return Term(number, number, "value", number.value, number.unit, number.start, number.end)
 
 
 def _ranged(text: str, numbers: list[Written], at: int) -> tuple[Term, int]:
@@ -114,7 +121,7 @@ def _ranged(text: str, numbers: list[Written], at: int) -> tuple[Term, int]:
         return _single(first), at + 1
     if _MARGIN.fullmatch(between):
         unit = first.unit or (second.unit if second.unit != "%" else None)
-        return replace(_single(first), unit=unit, end=second.end, numbers=(first,)), at + 2
+        return replace(_single(first), unit=unit, end=second.end), at + 2
     low = replace(first, unit=second.unit) if first.unit is None else first
     high = replace(second, unit=low.unit) if second.unit is None else second
     if dimension(low.unit) != dimension(high.unit) or low.value is None or high.value is None:
@@ -127,12 +134,12 @@ def _ranged(text: str, numbers: list[Written], at: int) -> tuple[Term, int]:
         if smaller is None:
             return _single(first), at + 1
         middle = EXACT.multiply(EXACT.add(smaller, larger), Decimal("0.5"))
-        return Term((first, second), "range", middle, high.unit, first.start, second.end), at + 2
+        return Term(first, second, "range", middle, high.unit, first.start, second.end), at + 2
     if first.unit and second.unit and first.unit != second.unit and _SUM.fullmatch(between) and not first.bound:
         part = _in(second, first.unit)
         if part is not None and 0 < part < 1 and first.value is not None and first.value == first.value.to_integral():
             total = EXACT.add(first.value, part)
-            return Term((first, second), "value", total, first.unit, first.start, second.end), at + 2
+            return Term(first, second, "value", total, first.unit, first.start, second.end), at + 2
     return _single(first), at + 1
 
 
@@ -158,9 +165,9 @@ def _joined(between: str, first: Term, second: Term, asked: str | None) -> Term 
     """Two terms as one, or None where they are two."""
     if len(between) > 40 or second.negated:
         return None
-    numbers, start, end = first.numbers + second.numbers, first.start, second.end
+    start, end = first.start, second.end
     if _EQUALS.fullmatch(between):
-        if first.kind == "value" and len(first.numbers) == 1 and first.unit and _same(first, second):
+        if first.kind == "value" and first.first is first.last and first.unit and _same(first, second):
             chosen = _fitting(first, second, asked)
             return replace(chosen, start=start, end=end)
         return replace(second, start=start)
@@ -168,15 +175,19 @@ def _joined(between: str, first: Term, second: Term, asked: str | None) -> Term 
         return replace(_fitting(first, second, asked), start=start, end=end)
     restated = between.lstrip().startswith("(") and _AGAIN.fullmatch(between)
     if restated and first.unit and second.unit and dimension(first.unit) == dimension(second.unit):
-        return Term(numbers, "several", first.value, first.unit, start, end)
+        return Term(first.first, second.last, "several", first.value, first.unit, start, end)
+    if _MINUS.fullmatch(between) and (
+        first.kind == "size" or second.value is None or first.value is None or second.value < first.value
+    ):
+        return Term(first.first, second.last, "size", second.value, second.unit or first.unit, start, end)
     if _PRODUCT.fullmatch(between) and not (between.strip() == "/" and second.unit and first.unit):
-        return Term(numbers, "size", second.value, second.unit or first.unit, start, end)
+        return Term(first.first, second.last, "size", second.value, second.unit or first.unit, start, end)
     if _EITHER.fullmatch(between) and first.kind != "size":
         alike = first.unit is None or second.unit is None or dimension(first.unit) == dimension(second.unit)
         if alike and not (first.named or (second.named and between.strip() in (",", ";"))):
-            return Term(numbers, "several", second.value, second.unit or first.unit, start, end)
+            return Term(first.first, second.last, "several", second.value, second.unit or first.unit, start, end)
         if first.named and second.unit is None:
-            return Term(numbers, "several", second.value, None, start, end)
+            return Term(first.first, second.last, "several", second.value, None, start, end)
     return None
 
 

@@ -9,26 +9,33 @@ from typing import Literal
 
 _OPEN, _CLOSE = r"[\s\"'“‘(\[<#~|「『【《-]{0,6}", r"[\s\"'”’)\]>.,:;!|~。、,」』】》-]{0,8}"
 _WHOLE = re.compile(
-    r"[\s\"'“‘(\[<#>.,:;!|~「『【《•\x02–—-]{0,12}(?:(?:the )?(?:option|choice|letter|answer|选项|选择|答案|选)[ :.-]{0,3}(?:是|为|选)?)?"
+    r"[\s\"'“‘(\[<#>.,:;!|~「『【《•\x02–—-]{0,12}(?:(?:the )?(?:option|choice|letter|answer|选项|选择|答案"
+    r"|选)[ :.-]{0,3}(?:是|为|选)?)?"
     rf"{_OPEN}(?P<letter>[A-Za-z])(?:{_CLOSE})(?:选项|项)?[\s.!。！)\]>\"'”’,✓✔✅😊-]{{0,8}}",
     re.IGNORECASE,
 )
 _AT = re.compile(rf"(?P<open>{_OPEN})(?P<letter>[A-Za-z])(?![A-Za-z0-9’'&]|\.[A-Za-z])")
 _SEVERAL = re.compile(rf"{_OPEN}[A-Z]{{2,8}}(?![A-Za-z0-9])")
-_EITHER = re.compile(r"(?:either|both|between|neither|one of|any of) (?:option |choice )?[(\[\"]?[A-Z][)\]\"]?(?![A-Za-z0-9])", re.IGNORECASE)
+_EITHER = re.compile(
+    r"(?:either|both|between|neither|one of|any of) (?:option |choice )?[(\[\"]?[A-Z][)\]\"]?(?![A-Za-z0-9])",
+    re.IGNORECASE,
+)
 _SECOND = re.compile(
-    r"[)\]\"'”.]{0,3} ?(?P<joint>,? ?(?:and/or|and|or|und|oder|et|ou|y|o|nor)(?![A-Za-z])|和|或者|或|与|及|、|/|&|\+|,|;) ?(?:maybe |possibly |perhaps |even |also |both )?"
-    r"(?:option |choice |answer |选项)?(?P<open>[(\[\"“]?)(?P<letter>[A-Za-z])(?P<end>(?![A-Za-z0-9’'])[)\]\"”]?)(?P<after>.?)",
+    r"[)\]\"'”.]{0,3} ?(?P<joint>,? ?(?:and/or|and|or|und|oder|et|ou|y|o|nor)(?![A-Za-z])|和|或者|或|与|及|、|/|&|\+|,"
+    r"|;) ?(?:maybe |possibly |perhaps |even |also |both )?"
+    r"(?:option |choice |answer "
+    r"|选项)?(?P<open>[(\[\"“]?)(?P<letter>[A-Za-z])(?P<end>(?![A-Za-z0-9’'])[)\]\"”]?)(?P<after>.?)",
     re.IGNORECASE | re.DOTALL,
 )
-_FREE = re.compile(
-    r"[)\]>\"'”’}|」』】》]{0,4}(?:选项|项)?(?P<mark>[.,:;!?。，；：！？、–—-]?)(?P<rest>[\s\S]?)"
-)
+_FREE = re.compile(r"[)\]>\"'”’}|」』】》]{0,4}(?:选项|项)?(?P<mark>[.,:;!?。，；：！？、–—-]?)(?P<rest>[\s\S]?)")
 _JOIN = re.compile(
-    r" (?:because|since|as|due|based|given|with|for|\(|-|–|—|weil|denn|da|car|parce|porque|not|option|choice|which|,)", re.IGNORECASE
+    r" (?:because|since|as|due|based|given|with|for|\(|-|–|—|weil|denn|da|car|parce|porque|not|option|choice|which|,)",
+    re.IGNORECASE,
 )
 _DENIED = re.compile(
-    r"[)\]\"'”]{0,2},? ?(?:(?:is|are|was|would be|seems|has|does|do|can|cannot|ist|est|could|might|may|and|or)(?![A-Za-z])|isn|doesn|can[’']t|不|错|非)", re.IGNORECASE
+    r"[)\]\"'”]{0,2},? ?(?:(?:is|are|was|would be|seems|has|does|do|can|cannot|ist|est|could|might|may|and"
+    r"|or)(?![A-Za-z])|isn|doesn|can[’']t|不|错|非)",
+    re.IGNORECASE,
 )
 
 Kind = Literal["letter", "ambiguous"]
@@ -75,7 +82,9 @@ def letter_at(text: str, at: int, *, strict: bool, own_text: bool = False) -> St
         several = _SEVERAL.match(text, at)
         return Stated("ambiguous", "", at, several.end()) if several else None
     letter, end = found["letter"], found.end()
-    bracketed = found["open"].rstrip()[-1:] in tuple("([\"'“‘「『【《<") and text[end : end + 1] in tuple(")]\"'”’」』】》>")
+    bracketed = found["open"].rstrip()[-1:] in tuple("([\"'“‘「『【《<") and text[end : end + 1] in tuple(
+        ")]\"'”’」』】》>"
+    )
     if not own_text:
         if _two(text, end, letter):
             return Stated("ambiguous", "", found.start("letter"), end)
@@ -91,10 +100,10 @@ def _two(text: str, end: int, first: str) -> bool:
         return False
     if found["letter"].islower() and (first.isupper() or found["letter"] == "i"):
         return False
-    after = text[found.end("letter") :]
+    after = text[found.end("letter") : found.end("letter") + 20]
     clause = not after or after[0] in ".,;:!?)]\n\"'”。，" or ord(after[0]) > 0x2E80 or found["open"] != ""
     if found["joint"].strip(" ") in (",", ";"):
-        return clause and not after.startswith((")", ". ", ": ")) or after[:1] in ("", "\n")
+        return (clause and not after.startswith((")", ". ", ": "))) or after[:1] in ("", "\n")
     return clause or after.startswith((" are", " both", " or", " and", " could", " (", " depending"))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
+from monai_spatialqa.answers.text import Vocabulary
 from monai_spatialqa.quantities.units import READ_UNITS, UNITS
 
 _SMALL = (
@@ -23,7 +24,7 @@ _SCALES = {"hundred": 100, "thousand": 1000, "million": 1_000_000, "billion": 1_
 _PARTS = {"half": Decimal("0.5"), "quarter": Decimal("0.25"), "third": Decimal(1) / 3}
 
 _VALUE = "|".join(sorted((*_VALUES, *_SCALES), key=len, reverse=True))
-_RUN = rf"(?:an? (?=hundred|thousand|million))?(?:{_VALUE})(?:(?:[ -]and[ -]|[ -])(?:{_VALUE})\b){{0,12}}"
+_RUN = rf"(?:an? (?=hundred|thousand|million))?(?:{_VALUE})(?:(?:[ -]and[ -]|[ -])(?:{_VALUE})\b){{0,12}}+"
 _POINT = rf"(?: point(?: (?:{'|'.join(_SMALL[:10])})\b){{1,9}})"
 _UNIT = "|".join(UNITS[name].all_spellings for name in READ_UNITS)
 _BEHIND = rf"(?=[ -]?(?:{_UNIT})(?![A-Za-z0-9_]))"
@@ -34,14 +35,14 @@ _ENGLISH = re.compile(
     rf"\b(?: (?:of )?an?\b)?))(?:{_BEHIND}|{_ENDS})",
     re.IGNORECASE,
 )
-_HINT = re.compile(rf"\b(?:{_VALUE}|half|quarter|third)\b", re.IGNORECASE)
+_WORDS = frozenset((*_VALUES, *_SCALES, *_PARTS))
 _AND_HALF = re.compile(r"(?<![\w.,])(\d{1,6}) and an? half(?= )", re.IGNORECASE)
 
 _DIGITS = {sign: at for at, sign in enumerate("零一二三四五六七八九")} | {"〇": 0, "两": 2, "壹": 1, "贰": 2, "叁": 3}
 _PLACES = {"十": 10, "百": 100, "千": 1000}
 _LARGE = {"万": 10_000, "亿": 100_000_000}
 _CHINESE = re.compile(
-    rf"(?<![\d.])(?P<run>[{''.join(_DIGITS)}十百千万亿]{{1,20}})(?:点(?P<point>[{''.join(_DIGITS)}]{{1,10}}))?"
+    rf"(?<![\d.{''.join(_DIGITS)}十百千万亿])(?P<run>[{''.join(_DIGITS)}十百千万亿]{{1,20}}+)(?:点(?P<point>[{''.join(_DIGITS)}]{{1,10}}))?"
     rf"(?: ?(?:{_UNIT})(?![A-Za-z0-9_])|(?=[。.!]?$))"
 )
 _CHINESE_HALF = re.compile(r"半(?=升|厘米|公分|毫升|立方厘米|米)")
@@ -54,14 +55,14 @@ _FRACTION = re.compile(
 )
 
 
-def with_digits(text: str) -> str:
-    """The text with its number words and fractions as digits."""
-    if _HINT.search(text):
+def with_digits(text: str, vocabulary: Vocabulary) -> str:
+    """The text, whose words these are, with its number words and fractions as digits."""
+    if vocabulary.any_of(_WORDS):
         text = _AND_HALF.sub(r"\1.5", text)
         text = _ENGLISH.sub(_english, text)
     if "/" in text:
         text = _FRACTION.sub(_fraction, text)
-    if not text.isascii():
+    if vocabulary.unspaced:
         text = _PERCENT.sub(lambda found: _shown(_chinese_value(found[1])) + "%", text)
         text = _CHINESE.sub(_chinese, _CHINESE_HALF.sub("0.5", text))
     return text

@@ -1,3 +1,4 @@
+# ruff: noqa: RUF001 - punctuation that replies are written with
 """Options by their text: which one a reply, or a part of it, repeats."""
 
 from __future__ import annotations
@@ -6,15 +7,19 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import pairwise
 
-from monai_spatialqa.answers.text import folded, plain, refolded, small
+from monai_spatialqa.answers.refusals import silence
+from monai_spatialqa.answers.text import Vocabulary, folded, plain, refolded, small
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 """Letters of options; read_choice takes as many options."""
 
 _YES = ("yes", "ja", "oui", "sí", "si", "是", "是的", "对", "true")
 _NO = ("no", "nein", "non", "否", "不是", "不", "false")
-_AFTER = re.compile(r"\s{0,2}(?:$|[.,;:!?()\[\]\n。，；！—–]|(?:because|since|as|due|based|which|is)\b|- )", re.IGNORECASE)  # noqa: RUF001
+_AFTER = re.compile(
+    r"\s{0,2}(?:$|[.,;:!?()\[\]\n。，；！—–]|(?:because|since|as|due|based|which|is)\b|- )", re.IGNORECASE
+)
 _LABEL = re.compile(r"(?<![A-Za-z0-9])[(\[]?(?:[Oo]ption |[Cc]hoice )?([A-Z])[)\]]?[).:\]-]?[ \n]")
 _GAP = re.compile(r"[\s,;|/.•*()\[\]-]{0,12}(?:and |or )?[\s(\[-]{0,4}(?:option |choice )?", re.IGNORECASE)
 
@@ -28,12 +33,18 @@ class Options:
         keys: folded text to letters.
         letters: the letters there are.
         yes_no: they are yes and no.
+        undetermined: those of ``texts`` that say that there is no telling.
     """
 
     texts: tuple[str, ...]
     keys: dict[str, tuple[str, ...]] = field(repr=False)
     letters: str
     yes_no: bool
+    undetermined: tuple[str, ...] = ()
+
+    def says_undetermined(self, letter: str) -> bool:
+        """Whether to choose a letter is to abstain."""
+        return self.texts[self.letters.index(letter)] in self.undetermined
 
     def letter_of(self, text: str) -> str | None:
         """Letter of the one option that a plain text equals; None for none, and for two."""
@@ -60,7 +71,7 @@ class Options:
             if at >= 0 and self.texts[at] and small.startswith(self.texts[at], found.end()):
                 places.append((found.start(1), found.end() + len(self.texts[at]), found[1]))
         echoed: set[int] = set()
-        for (start, end, letter), (after, _, other) in zip(places, places[1:], strict=False):
+        for (start, end, letter), (after, _, other) in pairwise(places):
             if letter != other and after >= end and _GAP.fullmatch(text, end, after):
                 echoed |= {start, after}
         return frozenset(echoed)
@@ -78,7 +89,9 @@ def prepared(options: tuple[str, ...]) -> Options:
         for words in (_YES, _NO):
             keys |= {word: keys[words[0]] for word in words}
     keys.pop("", None)
-    return Options(tuple(small(plain(text)) for text in options), keys, letters, yes_no)
+    texts = tuple(small(plain(text)) for text in options)
+    undetermined = tuple(text for text in texts if text and silence(text, Vocabulary(text)) == "abstained")
+    return Options(texts, keys, letters, yes_no, undetermined)
 
 
 def as_options(options: Sequence[str]) -> Options:

@@ -1,3 +1,4 @@
+# ruff: noqa: RUF001 - punctuation that replies are written with
 """Reading a number with its unit from a reply. Never a guess: what no rule reads is none, with a reason."""
 
 from __future__ import annotations
@@ -7,11 +8,12 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-from monai_spatialqa.answers.json_reply import answer_fields
 from monai_spatialqa.answers.joined import Term, converted, dimension, terms_in
+from monai_spatialqa.answers.json_reply import answer_fields
 from monai_spatialqa.answers.number_words import with_digits
 from monai_spatialqa.answers.quantity_cues import (
     EQUATED,
+    NO_UNIT,
     NOT_FINITE,
     PADDING,
     QUANTITY_FIELDS,
@@ -22,7 +24,7 @@ from monai_spatialqa.answers.quantity_cues import (
 from monai_spatialqa.answers.reasoning import final_part
 from monai_spatialqa.answers.refusals import abstains_at, silence
 from monai_spatialqa.answers.result import QuantityReading
-from monai_spatialqa.answers.text import plain
+from monai_spatialqa.answers.text import Vocabulary, plain, small
 from monai_spatialqa.answers.written import FOREIGN, numbers_in
 from monai_spatialqa.errors import SettingsError
 from monai_spatialqa.quantities.units import UNITS, unit_spelled
@@ -69,7 +71,7 @@ def read_quantity(reply: str | None, unit: str | None, *, strict: bool = False) 
 
 
 def _read(raw: str, asked: str | None, *, strict: bool) -> QuantityReading:
-    fields = answer_fields(raw, QUANTITY_FIELDS)
+    fields = answer_fields(raw, tuple(QUANTITY_FIELDS))
     if fields is not None:
         found = _in_fields(fields, asked, strict=strict)
         return replace(found, rule="json") if found.value is not None else found
@@ -88,10 +90,12 @@ def _in_fields(fields: dict[str, Any], asked: str | None, *, strict: bool) -> Qu
         fields, value, told = inner, inner[named], QUANTITY_FIELDS[named]
     if isinstance(value, list) and len(value) == 1:
         value = value[0]
-    if value is None or isinstance(value, bool | dict | list):
+    if value is None:
+        return QuantityReading(reason="abstained")
+    if isinstance(value, bool | dict | list):
         return QuantityReading(reason="ambiguous" if isinstance(value, list) and value else "no_answer")
     written = next((fields[key] for key in UNIT_FIELDS if fields.get(key)), None)
-    if written is not None:
+    if written is not None and plain(str(written)).lower() not in NO_UNIT:
         told = unit_spelled(plain(str(written))) or FOREIGN
     if isinstance(value, Decimal):
         return _valued(value, told, asked, "json", ())
@@ -100,7 +104,11 @@ def _in_fields(fields: dict[str, Any], asked: str | None, *, strict: bool) -> Qu
         return found
     if found.unit is None:
         return _valued(found.decimal, told, asked, "json", tuple(flag for flag in found.flags if flag == "range"))
-    return found if dimension(found.unit) == dimension(told) and found.unit == told else QuantityReading(reason="ambiguous")
+    return (
+        found
+        if dimension(found.unit) == dimension(told) and found.unit == told
+        else QuantityReading(reason="ambiguous")
+    )
 
 
 def _in_text(text: str, asked: str | None, *, strict: bool) -> QuantityReading:
@@ -108,26 +116,30 @@ def _in_text(text: str, asked: str | None, *, strict: bool) -> QuantityReading:
         return QuantityReading(reason="empty")
     if NOT_FINITE.fullmatch(text):
         return QuantityReading(reason="not_finite")
-    text = with_digits(text)
-    terms = terms_in(text, numbers_in(text), asked)
+    vocabulary = Vocabulary(small(text))
+    text = with_digits(text, vocabulary)
+    terms = terms_in(text, numbers_in(text, vocabulary), asked)
     if terms and _is_whole(text, terms):
         return _from(terms[0], asked, "number", strict=strict)
     last: Term | str | None = None
-    for at, direct in statements(text):
-        said = _said(text, at, terms, asked, direct=direct)
-        last = said if said is not None else last
+    for at, direct in statements(text, small(text), vocabulary):
+        last = _said(text, at, terms, asked, direct=direct)
+        if last is not None:
+            break
     if isinstance(last, str):
         return QuantityReading(reason=last)
     if last is None and terms and _heads(text, terms[0]):
         last = terms[0]
     if last is not None:
         return _from(last, asked, "statement", strict=strict)
-    return _last_fitting(text, terms, asked, strict=strict)
+    return _last_fitting(text, terms, asked, vocabulary, strict=strict)
 
 
 def _is_whole(text: str, terms: list[Term]) -> bool:
     """Whether a text is one quantity and nothing else but marks and ``about``."""
-    return len(terms) == 1 and bool(PADDING.fullmatch(text, 0, terms[0].start) and PADDING.fullmatch(text, terms[0].end))
+    return len(terms) == 1 and bool(
+        PADDING.fullmatch(text, 0, terms[0].start) and PADDING.fullmatch(text, terms[0].end)
+    )
 
 
 def _heads(text: str, term: Term) -> bool:
@@ -176,9 +188,11 @@ def _sentence_end(text: str, at: int) -> int:
     return end
 
 
-def _last_fitting(text: str, terms: list[Term], asked: str | None, *, strict: bool) -> QuantityReading:
+def _last_fitting(
+    text: str, terms: list[Term], asked: str | None, vocabulary: Vocabulary, *, strict: bool
+) -> QuantityReading:
     """The last number with a fitting unit, else the one bare number."""
-    declined = declined_spans(text)
+    declined = declined_spans(text, vocabulary)
     counted = [
         term
         for term in terms
@@ -193,7 +207,7 @@ def _last_fitting(text: str, terms: list[Term], asked: str | None, *, strict: bo
         return _from(equated[-1], asked, "bare_number", strict=strict)
     if bare and len({term.value for term in bare}) == 1:
         return _from(bare[-1], asked, "bare_number", strict=strict)
-    quiet = silence(text)
+    quiet = silence(text, vocabulary)
     if quiet:
         return QuantityReading(reason=quiet)
     if bare or any(term.kind == "size" and term.unit is None for term in counted):

@@ -1,4 +1,4 @@
-"""The part of a reply that counts: without reasoning blocks, without a next question that the model went on to invent."""
+"""The part of a reply that counts: without reasoning blocks and without a next question that the model invents."""
 
 from __future__ import annotations
 
@@ -29,7 +29,8 @@ _LEADING = re.compile(
 _NEXT_TURN = re.compile(
     rf"{_TURN_TOKENS}|<\|end_response\|>"
     r"|\n[ \t*#>_]{0,8}(?:(?:next|new|another|follow-?up)[ \t]{1,3}(?:question|problem|example)|(?:question|q|problem|"
-    r"exercise|example|frage|pregunta|question suivante|human|user|instruction|问题|下一题|题目|问)[ \t]?(?:\d{1,3}|n[o°]\.?"
+    r"exercise|example|frage|pregunta|question suivante|human|user|instruction"
+    r"|问题|下一题|题目|问)[ \t]?(?:\d{1,3}|n[o°]\.?"
     r"[ \t]?\d{1,3})?[ \t*_]{0,4}[:：]|q\d{1,3}[.):])",  # noqa: RUF001
     re.IGNORECASE,
 )

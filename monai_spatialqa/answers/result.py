@@ -35,7 +35,7 @@ class ChoiceReading:
         reason: key of ``REASONS``; None where a letter was read.
         flags: ``letter_text_conflict`` (the text behind the letter is another option's; the letter counts),
             ``letter_missing`` (read by the option's text), ``reasoning_dropped``, ``run_on_cut``.
-        abstained: the reply says that it cannot be determined.
+        abstained: the reply says that it cannot be determined, in words or by choosing the option that says so.
     """
 
     letter: str | None = None
@@ -56,7 +56,8 @@ class QuantityReading:
         rule: ``json``, ``number`` (the whole reply is one), ``statement``, ``last_with_unit``, ``bare_number``; None
             where nothing was read.
         reason: key of ``REASONS``; None where a number was read.
-        flags: ``range`` (the midpoint of one), ``bare``, ``converted``, ``reasoning_dropped``, ``run_on_cut``.
+        flags: ``range`` (the midpoint of one), ``bare`` (no unit written), ``converted``,
+            ``reasoning_dropped``, ``run_on_cut``.
         abstained: the reply says that it cannot be determined.
     """
 

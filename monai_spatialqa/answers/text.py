@@ -26,6 +26,7 @@ _LATEX = (
     ("\\le", "≤"), ("\\ge", "≥"), ("\\%", "%"), ("\\mu", "µ"), ("\\,", " "), ("\\;", " "), ("\\!", ""), ("\\ ", " "),
     ("\\(", " "), ("\\)", " "), ("\\[", " "), ("\\]", " "), ("\\infty", "∞"), ("\\quad", " "),
 )  # fmt: skip
+_FRACTION = re.compile(r"\\[dt]?frac ?\{?(\d{1,3})\}? ?\{?([1-9]\d{0,2})\}?")
 _BLANKS = re.compile(r"[^\S\n]+")
 _LINES = re.compile(r" ?\n[ \n]*")
 _POWER = re.compile(r"(?<=\d) ?\*\* ?(?=-?\d)")
@@ -50,6 +51,7 @@ def plain(text: str) -> str:
         text = _STATING.sub(CUE, text)
         text = _BREAK.sub("\n", text)
         text = _COMMAND.sub("", text)
+        text = _FRACTION.sub(r" \1/\2", text)
         for command, sign in _LATEX if "\\" in text else ():
             text = text.replace(command, sign)
     if "*" in text:
@@ -62,6 +64,23 @@ def _mixed(found: re.Match[str]) -> str:
     """``1½`` and ``½`` as decimals."""
     part = _HALVES[found[2]]
     return f"{found[1]}{part[1:]}" if found[1] else f" {part}"
+
+
+_WORDS = re.compile(r"[^\W\d_]+")
+_UNSPACED = re.compile("[\u2e80-\uffff]")
+
+
+class Vocabulary:
+    """The words of a text, small: whether a search for certain words can find anything at all."""
+
+    def __init__(self, lowered: str) -> None:
+        """Take the words of a text in small letters."""
+        self._words = frozenset(_WORDS.findall(lowered))
+        self.unspaced = _UNSPACED.search(lowered) is not None
+
+    def any_of(self, words: frozenset[str]) -> bool:
+        """Whether any of the words is there; yes for text in a script that puts no blanks between words."""
+        return self.unspaced or not self._words.isdisjoint(words)
 
 
 _LEFT = " \t\n,;:!?\"'“”‘’«»()[]#·。、，！？「」『』【】《》" + CUE

@@ -153,7 +153,7 @@ class _Asking:
         if not units:
             return
         waiting = iter(units)
-        workers = min(self._settings.client.concurrency, len(units))
+        workers = min(self._settings.workers, len(units))
         async with self._adapter:
             await self._adapter.preflight(await self._largest(units))
             async with asyncio.TaskGroup() as group:

@@ -13,7 +13,8 @@ from monai_spatialqa.evaluation.rotation import Unit
 from monai_spatialqa.evaluation.scans import Shown, ShownScans
 from monai_spatialqa.evaluation.settings import EvaluateSettings
 from monai_spatialqa.llm import Estimate, Request, estimate
-from monai_spatialqa.models import OpenAIAdapter, build_adapter
+from monai_spatialqa.models import OpenAIAdapter, OpenAIOptions
+from monai_spatialqa.models.openai_adapter import request_of
 from monai_spatialqa.records import read_records
 from monai_spatialqa.records.answer import Answer
 from monai_spatialqa.records.item import Item
@@ -27,8 +28,7 @@ def estimate_run(units: Sequence[Unit], settings: EvaluateSettings, inputs: Inpu
     Raises:
         SettingsError: the adapter is of a kind whose calls are not known.
     """
-    adapter = build_adapter(settings.adapter, settings.options)
-    if not isinstance(adapter, OpenAIAdapter):
+    if settings.adapter != "openai":
         raise SettingsError(
             "what a run takes is only known of calls to a server",
             key="dry_run",
@@ -36,9 +36,10 @@ def estimate_run(units: Sequence[Unit], settings: EvaluateSettings, inputs: Inpu
             expected="adapter openai",
             next_step="leave dry_run out",
         )
+    options = OpenAIAdapter.read_options(settings.options)
     answered = {blind: _answered(settings, blind) for blind in settings.sights}
     left = [unit for unit in units if unit.answer_id not in answered[unit.blind]]
-    return estimate(_requests(left, settings, inputs, adapter), settings.client)
+    return estimate(_requests(left, settings, inputs, options), settings.client)
 
 
 def _answered(settings: EvaluateSettings, blind: bool) -> set[str]:
@@ -49,7 +50,7 @@ def _answered(settings: EvaluateSettings, blind: bool) -> set[str]:
 
 
 def _requests(
-    units: Sequence[Unit], settings: EvaluateSettings, inputs: Inputs, adapter: OpenAIAdapter
+    units: Sequence[Unit], settings: EvaluateSettings, inputs: Inputs, options: OpenAIOptions
 ) -> Iterator[Request]:
     scans = ShownScans(settings, inputs.measurements)
 
@@ -69,4 +70,4 @@ def _requests(
             shown = shown_of(key)
             if shown is None:
                 continue
-        yield adapter.request_of(question_of(unit, shown, settings))
+        yield request_of(question_of(unit, shown, settings), options)

@@ -11,6 +11,9 @@ items are of one case, from all other items. What it looks for, until it finds s
 Of a choice it takes the option whose text was the key most often; in 1 and 2, where no text was, and options are
 values, the one nearest to the median of the keys. Options that were never a key: the most frequent letter of the
 subtask, then of the task, then A. Of a number it takes the median of the keys in the same unit.
+
+Where every option is right equally often, leaving a case out makes its own keys the rarest: the figure then falls below
+that of guessing.
 """
 
 from __future__ import annotations
@@ -51,7 +54,7 @@ def frequency_replies(pairs: Sequence[Pair]) -> dict[str, str | None]:
                 seen.texts[reference.answer_text][own] += 1
                 seen.letters[reference.answer][own] += 1
             if reference.answer_value is not None:
-                seen.values.append((own, reference.answer_unit or "", reference.answer_value))
+                seen.values.append((own, item.answer_unit or reference.answer_unit or "", reference.answer_value))
     return {item.item_id: _reply(item, reference, levels, whole[item.item_id]) for item, reference in pairs}
 
 

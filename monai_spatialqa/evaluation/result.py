@@ -54,7 +54,7 @@ class Group(RecordPart):
 class Counts(RecordPart):
     """What became of the items; every denominator is named."""
 
-    items: int = Field(description="items of the references")
+    items: int = Field(description="everything that was asked")
     answers: int = Field(description="answers to them, rotations and repeats included")
     read: int = Field(description="a letter or a number was read")
     abstained: int = Field(description="said that it cannot be determined")

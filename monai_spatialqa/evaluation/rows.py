@@ -29,13 +29,21 @@ def stored_answers(folder: Path, settings: EvaluateSettings, inputs: Inputs) -> 
     for blind in settings.sights:
         path = run_files(folder, blind=blind).answers
         answers = [
-            answer if answer.kind == settings.model_kind else answer.model_copy(update={"kind": settings.model_kind})
+            _regrouped(answer, settings)
             for answer in (read_records(path, Answer) if path.is_file() else ())
             if answer.item_id in asked or answer.item_id not in inputs.known_ids
         ]
         if answers:
             found[blind] = answers
     return found
+
+
+def _regrouped(answer: Answer, settings: EvaluateSettings) -> Answer:
+    """The answer in the group that the settings name now; an adapter of one's own knows its group itself."""
+    own = settings.adapter != "openai" and settings.kind == "unstated"
+    return (
+        answer if own or answer.kind == settings.model_kind else answer.model_copy(update={"kind": settings.model_kind})
+    )
 
 
 def score_rows(settings: EvaluateSettings, inputs: Inputs, answers: Mapping[bool, Sequence[Answer]]) -> list[ScoredRun]:
@@ -64,7 +72,7 @@ def _model_row(
 ) -> ScoredRun:
     suffix = " (blind)" if blind and len(settings.sights) > 1 else ""
     about = About(
-        run=settings.name + suffix,
+        run=(settings.run_name or answers[0].model) + suffix,
         family=settings.family,
         size_billion=settings.size_billion,
         views=None if blind else views_in_words(settings.views),

@@ -45,13 +45,14 @@ class EvaluateSettings(BaseModel):
     model: str | None = Field(None, description="name of the model, as its server knows it; null: only baselines")
     base_url: str | None = Field(None, description="address of the OpenAI-compatible server; null: OpenAI's own")
     llm: dict[str, Any] = Field(
-        default_factory=dict, description="further settings of the client: temperature, max_tokens, concurrency, cache ..."
+        default_factory=dict,
+        description="further settings of the client: temperature, max_tokens, concurrency, cache ...",
     )
-    adapter: str = Field("openai", description="how the model is asked: openai, or one that was registered")
+    adapter: str = Field("openai", description="how the model is asked: openai, or module.Class of one's own")
     adapter_options: dict[str, Any] = Field(
         default_factory=dict, description="settings of the adapter; of openai: images_first, captions, detail"
     )
-    run_name: str | None = Field(None, description="name of the run in tables; default: the model's")
+    run_name: str | None = Field(None, description="name of the run in tables; null: the model's")
     kind: AskedKind = Field("unstated", description="group in the result table")
     family: str | None = Field(None, description="family of the model, e.g. Qwen3-VL")
     size_billion: float | None = Field(None, gt=0, description="parameters of the model, in billions")
@@ -135,6 +136,11 @@ class EvaluateSettings(BaseModel):
         return {"llm": self.client.model_dump(), "kind": self.model_kind, **self.adapter_options}
 
     @property
+    def workers(self) -> int:
+        """Questions that are asked at the same time: of an adapter of one's own, one, unless the settings say more."""
+        return self.client.concurrency if self.adapter == "openai" or "concurrency" in self.llm else 1
+
+    @property
     def sights(self) -> list[bool]:
         """For each way to ask, whether it is blind; the main one first."""
         return [True] if self.blind == "only" else [False, True] if self.blind else [False]
@@ -143,11 +149,6 @@ class EvaluateSettings(BaseModel):
     def model_kind(self) -> ModelKind:
         """The group in the result table."""
         return "text_only" if self.blind == "only" and self.kind == "unstated" else self.kind
-
-    @property
-    def name(self) -> str:
-        """Name of the run in tables."""
-        return self.run_name or self.model or "baselines"
 
     @property
     def items_file(self) -> Path:

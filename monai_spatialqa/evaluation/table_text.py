@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import get_args
 
 from monai_spatialqa.evaluation.result import Comparison, Figure, RunResult
@@ -33,7 +33,8 @@ def result_lines(results: Sequence[RunResult]) -> list[str]:
     ordered = _ordered(results)
     rows = [["", "AVG", "MCA", *TASKS]]
     rows += [
-        [result.run, _value(result.paper_average), _value(result.macro_average), *_cells(result)] for result in ordered
+        [result.run, _value(result.paper_average), _value(result.macro_average), *_cells(result, _value)]
+        for result in ordered
     ]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = [
@@ -52,8 +53,8 @@ def result_lines(results: Sequence[RunResult]) -> list[str]:
 def notes(results: Sequence[RunResult]) -> list[str]:
     """What to know of a table: what its columns are, what failed, what is missing, where volumes were cut."""
     lines = [
-        "Percent; in brackets the share of answers that could be read. AVG: mean of the six columns, an empty one as 0,"
-        " as published. MCA: mean of the columns with choices."
+        "Percent; in round brackets the share of answers that could be read.",
+        "AVG: mean of the six columns, an empty one as 0, as published. MCA: mean of the columns with choices.",
     ]
     for result in results:
         if result.circular_accuracy is not None:
@@ -74,9 +75,9 @@ def markdown(results: Sequence[RunResult], comparisons: Sequence[Comparison] = (
     ordered = _ordered(results)
     rows = [["run", "kind", "AVG", "MCA", *TASKS, "read"], ["---"] * 2 + ["---:"] * (len(TASKS) + 3)]
     for result in ordered:
-        figures = [result.paper_average, result.macro_average, *map(result.column, TASKS)]
+        averages = map(_with_interval, (result.paper_average, result.macro_average))
         read = result.overall.figures.get("validity")
-        rows.append([result.run, result.kind, *map(_with_interval, figures), _value(read)])
+        rows.append([result.run, result.kind, *averages, *_cells(result, _with_interval), _value(read)])
     rows.append(["items", "", "", "", *(_items(ordered, task) for task in TASKS), _total(ordered)])
     parts = [
         _piped(rows),
@@ -112,14 +113,13 @@ def _place(result: RunResult) -> int:
     return int(result.blind and result.kind != "text_only")
 
 
-def _cells(result: RunResult) -> list[str]:
+def _cells(result: RunResult, told: Callable[[Figure | None], str]) -> list[str]:
+    """The columns of the tasks, each with the share that could be read."""
     cells = []
     for task in TASKS:
-        figure = result.column(task)
         read = _figure(result, task, "validity")
-        cells.append(
-            NONE if figure is None else f"{_value(figure)} ({100 * (read.value or 0):.0f})" if read else _value(figure)
-        )
+        share = "" if read is None or read.value is None else f" ({100 * read.value:.0f})"
+        cells.append(told(result.column(task)) + share)
     return cells
 
 

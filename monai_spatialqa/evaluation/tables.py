@@ -69,7 +69,8 @@ def build_result(
         scores: of the run, from :func:`~monai_spatialqa.evaluation.scoring.score_answers`.
         answers: of the run, those to unknown items included.
         items: everything that was asked, each once.
-        measurements: for volume and source of items without an answer; the others have theirs in the scores.
+        measurements: for volume and source of what is asked about; None takes those in the scores, which items
+            without an answer lack.
         blind: scores of the same model without images, for the blind gain.
         about: name, family and cost.
         cuts: of the volumes, in ml, where the run is one of several on unlike items; None for those of these items.
@@ -83,7 +84,9 @@ def build_result(
     unique(items, "item")
     unique(scores, "score")
     first = _one_run(scores, answers)
-    facts = facts_of(items, measurements) | {score.item_id: _facts(score) for score in scores}
+    facts = facts_of(items, measurements)
+    if measurements is None:
+        facts |= {score.item_id: _facts(score) for score in scores}
     rows = item_rows(items, scores, blind)
     cuts = cuts or volume_cuts(items, facts)
     found = _estimates(rows, masks_of(items, facts, cuts), draws, seed)

@@ -223,7 +223,7 @@ class ChatClient:
 
         Args:
             request: what is sent.
-            call: what is counted; its tries and its time are limited over all turns.
+            call: what is counted; its time is limited over all turns, the tries for each.
             patient: whether a connection that fails is tried again; a preflight does not wait for a wrong address.
         """
         settings = self.settings

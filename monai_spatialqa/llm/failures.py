@@ -87,7 +87,7 @@ _WORDED = (
         "bad_image",
     ),
     _Rule(
-        r"image input|image_url|multi-?modal|vision|does not support images?|at most \d+ image",
+        r"image input|image_url|multi-?modal|\bvision\b|does not support images?|at most \d+ image",
         "run",
         "model",
         "take a model, and a server started with its projector or image limit, that accepts so many images",
@@ -132,6 +132,14 @@ _WORDED = (
     ),
 )
 
+_SAID_WITH_500 = re.compile(
+    r"image input is not supported|failed to (load|decode) image|exceeds? the available context"
+)
+"""Faults of a request that llama.cpp reports as its own."""
+
+_MODERATED = re.compile(r"\bflagged\b|\bmoderation\b")
+"""How OpenRouter says that a filter rejected the prompt."""
+
 
 def http_failure(
     status: int, body: str, message: str, error: dict[str, Any], headers: Any, *, now: float, key_variable: str | None
@@ -149,15 +157,16 @@ def http_failure(
     """
     said = f"the server answered {status}: {message}"
     code = str(error.get("code") or error.get("type") or "").lower()
-    if "content_filter" in code or "content_policy" in code:
+    words = f"{code} {error.get('param') or ''} {message}".lower()
+    if "content_filter" in code or "content_policy" in code or (status == 403 and _MODERATED.search(words)):
         return Failure("refused", f"the server's filter rejected the prompt ({said})", status, body=body)
     if status == 401:
         return Failure("run", said, status, "bad_key", "api_key_env", _key_step(key_variable), body=body)
     if code == "insufficient_quota" or status == 402:
         return Failure("run", said, status, "no_credit", None, "look at the account behind the key", body=body)
     parameter = error.get("param") if isinstance(error.get("param"), str) else ""
-    rule = _rule(f"{code} {parameter} {message}".lower()) if status in (400, 413, 422) or status >= 500 else None
-    if rule is not None and (status < 500 or rule.code in ("images_refused", "bad_image", "context_length")):
+    rule = _rule(words) if status in (400, 413, 422) or (status >= 500 and _SAID_WITH_500.search(words)) else None
+    if rule is not None:
         return Failure(rule.verdict, said, status, rule.code, rule.setting, rule.next_step, body=body)
     if status in RETRIED or status >= 500:
         return Failure("retry", said, status, wait_seconds=retry_after(headers, now), body=body)

@@ -64,9 +64,9 @@ class LLMSettings(BaseModel):
         "address, no key for any other",
     )
     temperature: float | None = Field(
-        0.0, ge=0, allow_inf_nan=False, description="null: not sent, for models that refuse it"
+        0.0, ge=0, allow_inf_nan=False, description="of the sampling; null: not sent, for models that refuse it"
     )
-    top_p: float | None = Field(None, gt=0, le=1, description="null: not sent")
+    top_p: float | None = Field(None, gt=0, le=1, description="of the sampling; null: not sent")
     seed: int | None = Field(0, description="seed of the model's sampling; null: not sent")
     max_tokens: int = Field(1024, ge=1, description="longest reply in tokens, reasoning included")
     max_tokens_parameter: Literal["max_tokens", "max_completion_tokens"] = Field(
@@ -81,7 +81,7 @@ class LLMSettings(BaseModel):
     timeout_seconds: float = Field(120.0, gt=0, allow_inf_nan=False, description="longest wait for one try")
     tries: int = Field(5, ge=1, description="most tries of a call")
     total_seconds: float = Field(
-        600.0, gt=0, allow_inf_nan=False, description="longest time for a call, all tries and waits together"
+        600.0, gt=0, allow_inf_nan=False, description="longest time for a call, all tries and the waits between them"
     )
     concurrency: int = Field(4, ge=1, description="most calls at the same time")
     requests_per_minute: int | None = Field(None, ge=1, description="most requests in a minute; null: no limit")

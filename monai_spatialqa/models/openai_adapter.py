@@ -24,7 +24,10 @@ class OpenAIOptions(BaseModel):
     name: str | None = Field(default=None, description="name in tables; null: the model's")
     kind: ModelKind = Field(default="unstated", description="group in tables")
     images_first: bool = Field(default=True, description="images before the text of the question, or behind it")
-    captions: bool = Field(default=True, description="a line of text before each image says which one it is")
+    captions: bool = Field(
+        default=True,
+        description="a line of text before each image says which one it is and, where the views tell it, where it lies",
+    )
     detail: Literal["low", "high", "auto"] | None = Field(
         default=None, description="how closely OpenAI's own models look at images; null: not sent"
     )
@@ -51,8 +54,17 @@ class OpenAIAdapter(Adapter):
         Raises:
             SettingsError: unknown or unfit options.
         """
+        return cls(cls.read_options(options))
+
+    @staticmethod
+    def read_options(options: Mapping[str, Any]) -> OpenAIOptions:
+        """Check options.
+
+        Raises:
+            SettingsError: unknown or unfit ones.
+        """
         try:
-            return cls(OpenAIOptions.model_validate(dict(options)))
+            return OpenAIOptions.model_validate(dict(options))
         except ValidationError as error:
             first = error.errors(include_url=False, include_input=False)[0]
             raise SettingsError(
@@ -73,22 +85,8 @@ class OpenAIAdapter(Adapter):
         return self.options.kind
 
     def request_of(self, question: Question) -> Request:
-        """The call that a question becomes; for an estimate of what a run takes, too."""
-        system = [Message("system", question.system)] if question.system else []
-        pictures: list[Text | Image] = []
-        for number, png in enumerate(question.images):
-            if self.options.captions and question.captions:
-                pictures.append(Text(question.captions[number]))
-            pictures.append(Image(png, self.options.detail))
-        prompt = Text(question.prompt)
-        parts = (*pictures, prompt) if self.options.images_first else (prompt, *pictures)
-        return Request(
-            messages=(*system, Message("user", parts)),
-            schema=question.schema,
-            max_tokens=question.max_tokens,
-            tag=question.key,
-            sample=question.sample,
-        )
+        """The call that a question becomes."""
+        return request_of(question, self.options)
 
     async def preflight(self, largest: Question | None = None) -> None:
         """A few short calls: address, key, model; that prompts and, if there will be any, images arrive.
@@ -129,6 +127,25 @@ class OpenAIAdapter(Adapter):
         """Open the client."""
         await self.client.__aenter__()
         return self
+
+
+def request_of(question: Question, options: OpenAIOptions) -> Request:
+    """The call that a question becomes; needs no client, so an estimate of a run needs no key."""
+    system = [Message("system", question.system)] if question.system else []
+    pictures: list[Text | Image] = []
+    for number, png in enumerate(question.images):
+        if options.captions and question.captions:
+            pictures.append(Text(question.captions[number]))
+        pictures.append(Image(png, options.detail))
+    prompt = Text(question.prompt)
+    parts = (*pictures, prompt) if options.images_first else (prompt, *pictures)
+    return Request(
+        messages=(*system, Message("user", parts)),
+        schema=question.schema,
+        max_tokens=question.max_tokens,
+        tag=question.key,
+        sample=question.sample,
+    )
 
 
 def _model_reply(reply: Reply) -> ModelReply:

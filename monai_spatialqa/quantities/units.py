@@ -1,3 +1,4 @@
+# ruff: noqa: RUF001 - the signs that units are written with
 """Units: what each measures, how large it is, and how it is spelled."""
 
 from __future__ import annotations
@@ -5,6 +6,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 
 
 @dataclass(frozen=True)
@@ -73,7 +75,13 @@ _TABLE = (
         rf"立方厘米|立方公分|{_cubic('cm', _CENTI)}|cubic[ -]centimet(?:er|re)s?|ccs|c\.c\.",
     ),
     Unit("ul", "volume", Decimal("0.001"), "", r"微升|[uµμ]ls?|microlit(?:er|re)s?"),
-    Unit("ml", "volume", Decimal(1), r"mls?|millilit(?:er|re)s?", r"毫升|公撮|millilitern|mililitros?|millilitri|mililit(?:er|re)s?"),
+    Unit(
+        "ml",
+        "volume",
+        Decimal(1),
+        r"mls?|millilit(?:er|re)s?",
+        r"毫升|公撮|millilitern|mililitros?|millilitri|mililit(?:er|re)s?",
+    ),
     Unit("cl", "volume", Decimal(10), "", r"cl|centilit(?:er|re)s?"),
     Unit("dl", "volume", Decimal(100), r"dl|decilit(?:er|re)s?", r"分升"),
     Unit(
@@ -81,7 +89,13 @@ _TABLE = (
     ),
     Unit("m3", "volume", Decimal(1_000_000), "", r"立方米|m ?\^ ?3|m3|cubic met(?:er|re)s?"),
     Unit("%", "share", Decimal(1), r"%|percent|per cent", r"percentage|prozent|pour ?cent|por ciento"),
-    Unit("times", "ratio", Decimal(1), r"times|-?fold", r"倍|-?fach|fois|veces|mal(?! ?\d)|[x×](?! ?[\d.])|: ?1(?![\d.,])"),
+    Unit(
+        "times",
+        "ratio",
+        Decimal(1),
+        r"times|-?fold",
+        r"倍|-?fach|fois|veces|mal(?! ?\d)|[x×](?! ?[\d.])|: ?1(?![\d.,])",
+    ),
     Unit("voxel", "voxels", Decimal(1), r"voxels?|vox", r"体素"),
     Unit("pixel", "pixels", Decimal(1), r"pixels?|px", r"像素"),
     Unit("slice", "slices", Decimal(1), r"slices?", r"层|张切片"),
@@ -115,6 +129,7 @@ def unit_named(text: str | None) -> str | None:
     return None if found is None or found.lastgroup is None else SHOWN_UNITS[int(found.lastgroup[1:])]
 
 
+@lru_cache(maxsize=256)
 def unit_spelled(text: str) -> str | None:
     """The same with the spellings of replies, too: ``"cm³"`` as LaTeX writes it, ``"毫升"``, ``"Kubikzentimeter"``."""
     found = _SPELLED.fullmatch(text.strip().rstrip("."))

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from monai_spatialqa.errors import SettingsError
-from monai_spatialqa.statistics.drawn_means import WeightedFigure, quotients
+from monai_spatialqa.statistics.drawn_means import TOGETHER, Quotients, WeightedFigure
 from monai_spatialqa.statistics.drawn_medians import SortedValues
 from monai_spatialqa.statistics.resampling import Clusters, Draws, Groups, checked_values, group_members
 
@@ -282,21 +282,18 @@ def _held(jobs: Sequence[_Job], draws: Draws) -> Iterator[Sequence[_Job]]:
 def _draw(jobs: Sequence[_Job], clusters: Clusters, draws: Draws) -> NDArray[np.float64]:
     """Every figure in every draw, (jobs, draws); NaN in a draw without any of its answers."""
     result = np.full((len(jobs), draws.number), np.nan)
-    means = np.array([at for at, job in enumerate(jobs) if job.statistic == "mean" and job.clusters > 1], np.int64)
-    ordered = {
-        at: SortedValues.of(job.figure.values, clusters, job.figure.members)
-        for at, job in enumerate(jobs)
-        if job.statistic == "median" and job.clusters > 1
-    }
-    if not len(means) and not ordered:
-        return result
-    products = quotients([jobs[at].figure for at in means], clusters)
+    spread = [at for at, job in enumerate(jobs) if job.clusters > 1]
+    means = np.array([at for at in spread if jobs[at].statistic == "mean"], np.int64)
+    parts = [means[start : start + TOGETHER] for start in range(0, len(means), TOGETHER)]
+    products = [(part, Quotients.of([jobs[at].figure for at in part], clusters)) for part in parts]
+    medians = [at for at in spread if jobs[at].statistic == "median"]
+    ordered = {at: SortedValues.of(jobs[at].figure.values, clusters, jobs[at].figure.members) for at in medians}
     start = 0
-    for counts in draws.counts(clusters.count):
+    for counts in draws.counts(clusters.count) if spread else ():
         here = slice(start, start + counts.shape[1])
         start = here.stop
-        for product in products:
-            result[means[product.figures], here] = product.means(counts)
+        for part, product in products:
+            result[part, here] = product.means(counts)
         for at, values in ordered.items():
             result[at, here] = values.medians(counts)
     return result

@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.benchmarks.score_rows import scored
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -57,6 +60,14 @@ def test_answers_are_scored_and_the_time_told(tmp_path: Path) -> None:
     rows = found["other"]["scoring"]
     assert [row["answers"] for row in rows] == [100, 300]
     assert all(0 < row["scoring_seconds"] < row["seconds"] and row["groups"] > 50 for row in rows)
+
+
+@pytest.mark.slow
+def test_ten_thousand_answers_take_less_than_twenty_seconds() -> None:
+    start = time.process_time()  # other work on the machine does not count
+    timed = scored(10_000, 10_000)
+    assert time.process_time() - start < 20
+    assert timed.groups > 90
 
 
 @pytest.mark.slow

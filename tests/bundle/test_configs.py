@@ -170,6 +170,12 @@ def test_the_quickstart_from_the_command_line(tmp_path: Path) -> None:
     for words in written:
         assert (tmp_path / words[1]).exists(), words
     assert len(list((tmp_path / "quickstart_output/cards").iterdir())) == 3
+    assert "quickstart_output/report/report.html" in [words[1] for words in written]
+    results = json.loads((tmp_path / "quickstart_output/report/report.json").read_text("utf-8"))["runs"]
+    averages = {result["run"]: result["paper_average"]["value"] for result in results}
+    assert averages["oracle"] == 1.0
+    random = next(result for result in results if result["run"] == "random")["overall"]["figures"]["chance_adjusted"]
+    assert random["low"] <= 0 <= random["high"]
 
 
 def test_br_204_a_windows_path_reaches_the_loader_unchanged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import torch
@@ -26,14 +26,17 @@ from monai.data import MetaTensor
 import monai_spatialqa as sqa
 from monai_spatialqa import readers, transforms
 from monai_spatialqa.anatomy import TUMOUR_KINDS, load_label_map, shipped_label_maps
+from monai_spatialqa.evaluation import EvaluateSettings, shipped_presets
 from monai_spatialqa.generation import GenerateSettings, LintSettings
 from monai_spatialqa.generation.summary import GenerateSummary
 from monai_spatialqa.items.linter import RULES
 from monai_spatialqa.items.subtasks import SUBTASKS
+from monai_spatialqa.llm import LLMSettings, Prices
 from monai_spatialqa.measurement import MeasureSettings
 from monai_spatialqa.measurement.tables import DISTANCE_COLUMNS, STRUCTURE_COLUMNS
 from monai_spatialqa.models import OpenAIOptions
 from monai_spatialqa.records import AxialDiameter, Box, Components, Geometry, Measurement, Pair, Status, Structure
+from monai_spatialqa.records.answer import Outcome
 from monai_spatialqa.records.item import Distractor, Evidence, Item, Reference
 from monai_spatialqa.records.schema import outdated_schemas
 from monai_spatialqa.rendering import BurnIn, Tell, ViewSettings
@@ -41,9 +44,9 @@ from monai_spatialqa.report import ReportSettings
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
+EVALUATE = DOCS / "evaluate.md"
 MEASURE, TRANSFORMS, LABEL_MAPS = DOCS / "measure.md", DOCS / "transforms.md", DOCS / "label_maps.md"
-LINT, GENERATE, VIEWS = DOCS / "lint.md", DOCS / "generate.md", DOCS / "views.md"
-REPORT = DOCS / "report.md"
+LINT, GENERATE, VIEWS, MODELS, LLM = (DOCS / f"{name}.md" for name in ("lint", "generate", "views", "models", "llm"))
 PAGES = [page for page in (ROOT / "README.md", *sorted(DOCS.glob("*.md"))) if page.is_file()]
 LARGEST_PICTURE_BYTES, LARGEST_GALLERY_BYTES = 150_000, 1_200_000
 
@@ -158,6 +161,7 @@ def test_command_lines_use_settings_that_exist(page):
         *MeasureSettings.model_fields,
         *GenerateSettings.model_fields,
         *LintSettings.model_fields,
+        *EvaluateSettings.model_fields,
         *ReportSettings.model_fields,
         "config_file",
     }
@@ -219,15 +223,6 @@ def test_gallery_is_what_the_package_makes(monkeypatch):
     assert sum(path.stat().st_size for path in pictures) <= LARGEST_GALLERY_BYTES
 
 
-def test_the_settings_table_of_the_report_page_is_the_model():
-    rows = table(REPORT, "setting of report")
-    fields = ReportSettings.model_fields
-    assert [row[0] for row in rows] == list(fields)
-    for name, default, *_ in rows:
-        value = fields[name].get_default(call_default_factory=True)
-        assert default == (value if isinstance(value, str) else json.dumps(value)), name
-
-
 def test_lint_tables_are_the_rules_and_the_model():
     told = [(rule.id, rule.severity, rule.about) for rule in RULES.values()]
     assert [tuple(row) for row in table(LINT, "rule")] == told
@@ -239,17 +234,50 @@ def test_lint_tables_are_the_rules_and_the_model():
         assert default == (value if isinstance(value, str) else json.dumps(value)), name
 
 
-def test_views_tables_are_the_models():
+def test_tables_of_views_and_adapters_are_the_models():
     parts = {"burn_in": BurnIn, "tell": Tell}
     fields = {name: field for name, field in ViewSettings.model_fields.items() if name not in parts}
     fields |= {f"{part}.{name}": field for part, model in parts.items() for name, field in model.model_fields.items()}
-    for header, expected in (("setting", fields), ("option of openai", OpenAIOptions.model_fields)):
-        rows = table(VIEWS, header)
+    tables = ((VIEWS, "setting", fields), (MODELS, "option of openai", OpenAIOptions.model_fields))
+    for page, header, expected in tables:
+        rows = table(page, header)
         assert [row[0] for row in rows] == list(expected)
         for name, default, meaning in rows:
             value = "" if expected[name].is_required() else expected[name].default
             assert default == (value if isinstance(value, str) else json.dumps(value)), name
             assert meaning == expected[name].description, name
+
+
+def test_llm_tables_are_the_models():
+    fields = dict(LLMSettings.model_fields)
+    fields |= {f"prices.{name}": field for name, field in Prices.model_fields.items()}
+    rows = {name: (default, meaning) for name, default, meaning in table(LLM, "setting")}
+    assert set(rows) == set(fields)
+    for name, (default, meaning) in rows.items():
+        field = fields[name]
+        value = "" if field.is_required() else field.get_default(call_default_factory=True)
+        assert default == (value if isinstance(value, str) else json.dumps(value)), name
+        assert meaning == field.description, name
+    assert names_in(LLM, "outcome") == list(get_args(Outcome))
+
+
+def test_the_table_of_outcomes_is_the_records():
+    assert names_in(MODELS, "outcome") == list(get_args(Outcome))
+
+
+def test_evaluate_tables_are_the_models():
+    for header, model in (("setting", EvaluateSettings), ("setting of report", ReportSettings)):
+        rows = table(EVALUATE, header)
+        assert [row[0] for row in rows] == list(model.model_fields)
+        for name, default, meaning in rows:
+            field = model.model_fields[name]
+            value = field.get_default(call_default_factory=True)
+            told = value if isinstance(value, str) else json.dumps(None if name == "views" else value)
+            assert default == ("see views" if name == "views" else told), name
+            assert meaning == field.description, name
+    assert names_in(EVALUATE, "prompt preset") == sorted(shipped_presets(), key=["plain", "reasoned", "json"].index)
+    overlays = sorted(path.stem for path in (ROOT / "configs/models").glob("*.yaml"))
+    assert sorted(names_in(EVALUATE, "overlay")) == overlays
 
 
 def test_record_tables_are_the_models():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 
 from monai_spatialqa.errors import JournalError, SettingsError, SpatialQAError
 from monai_spatialqa.evaluation import rescore, run_evaluation
+from monai_spatialqa.models import Adapter, ModelReply, Question, register_adapter
 from monai_spatialqa.records import read_records
 from monai_spatialqa.records.answer import Answer, Score
 from tests.evaluation.small_run import right_reply, small_settings, write_small_run
@@ -233,7 +235,9 @@ def test_other_settings_in_the_same_folder_are_refused_or_replaced() -> None:
 
 def test_rescoring_asks_nothing_and_gives_the_same_bytes() -> None:
     with ScriptedServer(knowing) as server:
-        run_evaluation(small_settings(server.base_url, llm={"prices": {"prompt_per_million": 1, "completion_per_million": 2}}))
+        run_evaluation(
+            small_settings(server.base_url, llm={"prices": {"prompt_per_million": 1, "completion_per_million": 2}})
+        )
     before = content("evaluation")
     Path("evaluation/scores.jsonl").unlink()
     rescore("evaluation")
@@ -279,7 +283,7 @@ def test_br_200_the_window_shapes_what_is_sent_and_is_told_of_the_run() -> None:
             summary = run_evaluation(
                 small_settings(server.base_url, views={"kind": "planes", "ct_window": window}, output_dir=window)
             )
-            pictures.append([asked.images for asked in questions(server) if asked.images][0])
+            pictures.append(next(asked.images for asked in questions(server) if asked.images))
         views.append(str(summary.results[0].views))
     assert pictures[0] != pictures[1]
     assert "width 400 HU" in views[0]
@@ -326,3 +330,40 @@ def test_answers_of_items_that_are_not_chosen_stay_and_are_not_counted() -> None
     assert summary.results[0].counts.unknown == []
     assert summary.results[0].counts.items == 5
     assert len(answers()) == 12
+
+
+def test_a_dry_run_needs_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    prices = {"prompt_per_million": 2.0, "completion_per_million": 8.0, "currency": "EUR"}
+    summary = run_evaluation(small_settings(None, model="any", dry_run=True, llm={"prices": prices}))
+    assert summary.estimate is not None
+    assert (summary.estimate.currency, summary.estimate.cost is not None) == ("EUR", True)
+    with pytest.raises(SpatialQAError, match="OPENAI_API_KEY"):
+        run_evaluation(small_settings(None, model="any"))
+
+
+class Stubborn(Adapter):
+    """An adapter of one's own that always says the same."""
+
+    name = "stubborn"
+    kind = "3d_native"
+
+    def __init__(self, options: Mapping[str, Any]) -> None:
+        self.letter = options["letter"]
+
+    async def answer(self, batch: Sequence[Question]) -> list[ModelReply]:
+        return [ModelReply("answered", self.letter) for _ in batch]
+
+    def describe(self) -> dict[str, Any]:
+        return {"letter": self.letter}
+
+
+def test_an_adapter_of_ones_own_is_asked_and_its_options_shape_the_answers() -> None:
+    register_adapter("stubborn", Stubborn, replace=True)
+    summary = run_evaluation(small_settings(adapter="stubborn", adapter_options={"letter": "B"}))
+    assert [result.run for result in summary.results[:2]] == ["stubborn", "stubborn (blind)"]
+    assert {one.kind for one in answers().values()} == {"3d_native"}
+    with pytest.raises(JournalError, match="other settings"):
+        run_evaluation(small_settings(adapter="stubborn", adapter_options={"letter": "A"}))
+    with pytest.raises(SettingsError, match="dry_run"):
+        run_evaluation(small_settings(adapter="stubborn", adapter_options={"letter": "B"}, dry_run=True))

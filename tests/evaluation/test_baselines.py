@@ -146,6 +146,12 @@ def test_frequency_takes_the_median_of_the_other_cases():
     assert found["spleen-a"] == "200 ml"
 
 
+def test_frequency_takes_the_unit_of_the_item_where_the_reference_has_none():
+    pairs = [made(f"q{number}", value) for number, value in enumerate((10.0, 20.0, 90.0))]
+    bare = [(item, reference.model_copy(update={"answer_unit": None})) for item, reference in pairs]
+    assert replies("frequency", bare) == replies("frequency", pairs) == {"q0": "55 ml", "q1": "50 ml", "q2": "15 ml"}
+
+
 def test_frequency_takes_the_text_that_was_right_most_often_in_other_cases():
     # Letters differ, the text counts: in cases b, c, d the liver is the answer, in a the spleen.
     names = ("liver", "spleen", "aorta", "stomach")
@@ -159,6 +165,30 @@ def test_frequency_takes_the_text_that_was_right_most_often_in_other_cases():
     result = run("frequency", pairs).result
     assert result is not None
     assert result.overall.figures["accuracy_all"].value == 0.75
+
+
+def valued(item_id: str, key: str, volumes: Sequence[float]) -> Pair:
+    """A choice between volumes, told as numbers in the reference, too."""
+    texts = [f"{volume:g} ml" for volume in volumes]
+    item, reference = made(item_id, key, options=texts)
+    right = LETTERS.index(key)
+    others = [
+        other.model_copy(update={"value": float(other.text.removesuffix(" ml")), "unit": "ml"})
+        for other in reference.distractors
+    ]
+    told = {"answer_value": volumes[right], "answer_unit": "ml", "distractors": others}
+    return item, reference.model_copy(update=told)
+
+
+def test_frequency_takes_the_value_nearest_to_what_the_structure_has_in_other_cases():
+    pairs = [
+        valued("a", "A", (100, 50, 240, 400)),
+        valued("b", "B", (31, 130, 260, 520)),
+        valued("c", "D", (1, 2, 3, 150)),
+        valued("d", "C", (90, 180, 900, 360)),
+    ]
+    # Medians of the other keys: 150, 150, 130, 130; no text was the key elsewhere.
+    assert replies("frequency", pairs) == {"a": "A", "b": "B", "c": "D", "d": "A"}
 
 
 def test_frequency_never_uses_the_items_own_case():

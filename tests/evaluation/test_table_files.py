@@ -100,8 +100,10 @@ def test_markdown_is_a_table_with_intervals_denominators_and_comparisons(written
     assert all(len(row) == len(head) for row in rows)
     assert [row[0] for row in body] == ["the model", "tester (blind)", "oracle", "always_a", "items"]
     by_run = {row[0]: dict(zip(head, row, strict=True)) for row in body}
-    assert by_run["oracle"]["VOLEST"] == "100.0 [100.0, 100.0]"
+    assert by_run["oracle"]["VOLEST"] == "100.0 [100.0, 100.0] (100)"
     assert by_run["the model"]["VOL"].startswith("75.0 [")
+    assert by_run["the model"]["VOL"].endswith("] (75)")
+    assert by_run["the model"]["VOLEST"].endswith("] (75)")
     assert by_run["always_a"]["VOLEST"] == "-"
     assert (by_run["items"]["VOL"], by_run["items"]["VOLEST"], by_run["items"]["read"]) == ("4", "4", "12")
     assert "Not comparable with published" in text

@@ -318,6 +318,16 @@ def test_volumes_are_cut_where_a_third_of_the_structures_lies(run):
         assert sum(volume < cut for volume in volumes) < part * len(volumes)
 
 
+def test_volumes_and_sources_of_unanswered_items_come_from_the_measurements():
+    items, references = phantom_items(), phantom_references()
+    answers = [reply(item, "B") for item in items[: len(items) // 2]]
+    scores = score_answers(items, references, answers)  # without measurements: scores without volumes
+    result = build_result(scores, answers, items, measurements=phantom_measurements(), draws=DRAWS)
+    (source,) = [group for group in result.groups if group.dimension == "source"]
+    assert source.figures["validity"].count == len(items)
+    assert build_result(scores, answers, items, draws=DRAWS).volume_cuts_ml is None
+
+
 def test_tumours_are_told_by_name():
     pairs = [
         made("a", "B", structures=["liver_tumour"]),

@@ -30,6 +30,7 @@ FIRST = {
     "llm",
     "literature",
     "models",
+    "metrics",
 }
 STAGES = {"measurement", "generation", "validation", "review", "evaluation"}
 ROOF = {"medcmr", "report", "export"}

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import io
 import logging
 import struct
 
 import pytest
 
 from monai_spatialqa.errors import SpatialQAError
-from monai_spatialqa.llm import Image
+from monai_spatialqa.llm import ChatClient, Image
 from monai_spatialqa.llm.arrival import PROBE_PIXELS, probe_image
-from tests.llm.calls import QUESTION, ask, ask_one, picture, request
-from tests.servers.openai_server import ScriptedServer, reply
+from tests.llm.calls import QUESTION, ask, ask_one, picture, request, settings
+from tests.servers.openai_server import Asked, Response, ScriptedServer, reply
 
 LONG = "The liver lies under the right half of the diaphragm. " * 10
 
@@ -46,18 +48,28 @@ def test_images_that_arrive_are_compared_once_for_each_number():
     assert account.requests == 6
 
 
+def test_calls_at_the_same_time_share_one_comparison():
+    async def run(server: ScriptedServer) -> tuple[list[str], int]:
+        async with ChatClient(settings(server, concurrency=8)) as client:
+            replies = await asyncio.gather(*(client.ask(request(QUESTION, picture(number))) for number in range(8)))
+            return [one.outcome for one in replies], client.account.checks
+
+    with ScriptedServer(lambda _: reply("B", delay_seconds=0.02)) as server:
+        assert asyncio.run(run(server)) == (["answered"] * 8, 1)
+
+
 def test_images_that_a_server_drops_later_are_found():
-    with ScriptedServer(lambda _: reply("B"), tokens_per_image=64) as server:
-        server_drops_from = 3
+    """The first call and its comparison see images of 64 tokens; from the third request on they are dropped."""
 
-        def later(asked):
-            dropped = asked.number >= server_drops_from
-            tokens = server.prompt_tokens(asked) - (64 * len(asked.images) if dropped else 0)
-            return reply("B", prompt_tokens=tokens)
+    def script(asked: Asked) -> Response:
+        kept = 0 if asked.number >= 3 else 64 * len(asked.images)
+        return reply("B", prompt_tokens=20 + kept)
 
-        server._script = later
-        answers, _ = ask(server, *[request(f"{QUESTION} {number}", picture(number)) for number in range(3)])
+    calls = [request(f"{QUESTION} {number}", picture(number)) for number in range(3)]
+    with ScriptedServer(script) as server:
+        answers, account = ask(server, *calls)
     assert [answer.outcome for answer in answers] == ["answered", "answered", "image_ignored"]
+    assert account.checks == 2
 
 
 def test_a_call_can_ask_for_its_own_proof():
@@ -104,8 +116,6 @@ def test_what_is_no_png_is_refused(content):
 
 def test_the_probe_is_a_picture():
     pil = pytest.importorskip("PIL.Image")
-    import io
-
     probe = probe_image()
     assert probe.size == (PROBE_PIXELS, PROBE_PIXELS) == struct.unpack(">II", probe.png[16:24])
     with pil.open(io.BytesIO(probe.png)) as opened:

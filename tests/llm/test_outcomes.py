@@ -43,6 +43,7 @@ PLAIN = [  # what the server sends, outcome, text, a part of the problem
     (reply([{"type": "refusal", "refusal": "No."}]), "refused", "No.", "refused"),
     (reply("The", stop="content_filter"), "refused", "The", "filter"),
     (problem(400, "flagged", code="content_filter"), "refused", None, "filter rejected the prompt"),
+    (problem(403, "Your input was flagged"), "refused", None, "filter rejected the prompt"),
     (problem(400, "this model's maximum context length is 4096"), "service", None, "larger context window"),
     (problem(400, "odd request"), "service", None, "odd request"),
     (reply("B", stop="error"), "service", None, "broke off"),

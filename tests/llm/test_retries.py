@@ -103,6 +103,14 @@ def test_statuses_worth_another_try(status):
         assert ask_one(server).tries == 2
 
 
+@pytest.mark.parametrize(
+    "message", ["provisioning the multi-modal model", "qwen-vision: overloaded", "max_tokens queue"]
+)
+def test_a_busy_server_is_tried_again_whatever_words_it_uses(message):
+    with ScriptedServer([problem(503, message), reply("B")]) as server:
+        assert ask_one(server).outcome == "answered"
+
+
 def test_a_lost_connection_is_tried_again():
     with ScriptedServer([CUT, reply("B")]) as server:
         answer = ask_one(server)
