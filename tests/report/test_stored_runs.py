@@ -94,9 +94,9 @@ def test_the_same_folders_give_the_same_bytes_and_rescoring_changes_nothing(root
     assert written(rescore=True) == first
 
 
-def test_times_of_a_run_come_from_its_sidecar(root: Path, tmp_path: Path) -> None:
+def test_times_of_a_run_come_from_its_sidecar(root: Path) -> None:
     """Of every start of the run, a cut one left out; a run whose replies stand as those of a model."""
-    folder = shutil.copytree(root / "one", tmp_path / "asked")
+    folder = shutil.copytree(root / "one", root / "asked")
     summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
     summary["results"][0] |= {"run": "model", "kind": "2d_general", "spent": {"calls": 24}}
     (folder / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
