@@ -16,10 +16,13 @@ import pytest
 import yaml
 
 from monai_spatialqa.errors import SettingsError
+from monai_spatialqa.evaluation.guessing import chance_interval
 from monai_spatialqa.measurement import MeasureSettings
+from monai_spatialqa.records import read_records
+from monai_spatialqa.records.item import Item
 
 BUNDLE = Path(__file__).parents[2] / "bundles" / "spatialqa"
-TABLES = ("measurements.csv", "questions/items.jsonl", "evaluation/summary.json", "report/report.csv")
+TABLES = ("measurements.csv", "questions/summary.json", "evaluation/summary.json", "report/report.csv")
 MEASURE = BUNDLE / "configs" / "measure.yaml"
 
 
@@ -174,8 +177,11 @@ def test_the_quickstart_from_the_command_line(tmp_path: Path) -> None:
     results = json.loads((tmp_path / "quickstart_output/report/report.json").read_text("utf-8"))["runs"]
     averages = {result["run"]: result["paper_average"]["value"] for result in results}
     assert averages["oracle"] == 1.0
-    random = next(result for result in results if result["run"] == "random")["overall"]["figures"]["chance_adjusted"]
-    assert random["low"] <= 0 <= random["high"]
+    figures = {result["run"]: result["overall"]["figures"] for result in results}
+    assert figures["oracle"]["validity"]["value"] == figures["oracle"]["mra"]["value"] == 1.0
+    chance = chance_interval(list(read_records(tmp_path / "quickstart_output/questions/items.jsonl", Item)))
+    assert chance is not None
+    assert chance.low <= figures["random"]["accuracy_all"]["value"] <= chance.high
 
 
 def test_br_204_a_windows_path_reaches_the_loader_unchanged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -223,15 +223,6 @@ def test_gallery_is_what_the_package_makes(monkeypatch):
     assert sum(path.stat().st_size for path in pictures) <= LARGEST_GALLERY_BYTES
 
 
-def test_the_settings_table_of_the_report_page_is_the_model():
-    rows = table(REPORT, "setting of report")
-    fields = ReportSettings.model_fields
-    assert [row[0] for row in rows] == list(fields)
-    for name, default, *_ in rows:
-        value = fields[name].get_default(call_default_factory=True)
-        assert default == (value if isinstance(value, str) else json.dumps(value)), name
-
-
 def test_lint_tables_are_the_rules_and_the_model():
     told = [(rule.id, rule.severity, rule.about) for rule in RULES.values()]
     assert [tuple(row) for row in table(LINT, "rule")] == told
