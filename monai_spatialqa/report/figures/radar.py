@@ -12,8 +12,8 @@ from monai_spatialqa.evaluation.result import Figure
 from monai_spatialqa.report.figures.svg import drawing, line, polygon, tag, text, with_title
 from monai_spatialqa.report.wording import percent
 
-_WIDTH, _HEIGHT, _RADIUS = 400.0, 268.0, 100.0
-_CENTRE = (204.0, 134.0)
+_WIDTH, _HEIGHT, _RADIUS = 404.0, 268.0, 100.0
+_CENTRE = (222.0, 134.0)
 _RINGS = (0.25, 0.5, 0.75, 1.0)
 _FEWEST_FOR_A_SHAPE = 3
 
