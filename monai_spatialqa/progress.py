@@ -100,9 +100,9 @@ class Progress:
         self.done += 1
         self.failed += failed
         if self._bar is not None:
-            told = [f"failed={self.failed}"] * bool(self.failed) + [self._note()] * bool(self._note())
-            if told:
-                self._bar.set_postfix_str(", ".join(told), refresh=False)
+            told = [f"failed={self.failed}" if self.failed else "", self._note()]
+            if any(told):
+                self._bar.set_postfix_str(", ".join(filter(None, told)), refresh=False)
             self._bar.update()
         elif self._clock() - self._last_told >= self._every_seconds and self.done != self.total:  # close tells the end
             self._tell()
@@ -127,8 +127,8 @@ class Progress:
         told = [f"{self.done} of {self.total} {self.unit}s" if self.total is not None else f"{self.done} {self.unit}s"]
         if self.failed:
             told.append(f"{self.failed} failed")
-        if self._note():
-            told.append(self._note())
+        if note := self._note():
+            told.append(note)
         if self.rate is not None:
             told.append(f"{self.rate:.3g} {self.unit}s/s")
         if self._ended is not None:

@@ -53,6 +53,7 @@ def run_until_stopped(server: ScriptedServer, script: Stops, folder: Path) -> in
         return process.wait(timeout=120)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("at", "sent"), [(2, signal.SIGKILL), (13, signal.SIGKILL), (13, signal.SIGINT)], ids=["early", "later", "ctrl-c"]
 )

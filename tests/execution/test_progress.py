@@ -87,3 +87,12 @@ def test_long_times_have_hours() -> None:
     clock.now += 1
     progress.update()
     assert str(progress).endswith("2:00:00 left")
+
+
+def test_a_note_is_told_behind_the_counts() -> None:
+    told: list[str] = []
+    with Progress(2, description="ask", unit="question", silent=True, note=lambda: ", ".join(told)) as progress:
+        progress.update()
+        assert str(progress).count("retries") == 0
+        told.append("3 retries")
+        assert str(progress).startswith("ask: 1 of 2 questions, 3 retries, ")
