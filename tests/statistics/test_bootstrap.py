@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
@@ -231,3 +232,14 @@ def test_what_does_not_fit_is_refused(arguments, key):
 def test_another_way_of_averaging_is_refused():
     with pytest.raises(SettingsError):
         macro_bootstrap([1], ["a"], ["x"], empty="one")
+
+
+@pytest.mark.parametrize(("cases", "draws", "statistic"), [(600, 20_000, "mean"), (3, 200_000, "median")])
+def test_memory_does_not_grow_with_draws_times_cases(cases, draws, statistic):
+    """All draws at once would be 96 MB of counts, or 102 MB of counts of a block of values."""
+    values = np.random.default_rng(8).random(600)
+    tracemalloc.start()
+    cluster_bootstrap(values, np.arange(600) % cases, statistic=statistic, draws=draws)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 80e6
