@@ -45,8 +45,8 @@ def test_items_and_references_are_two_files(run_generate, write_measurements, ex
             assert all(wrong["why"] for wrong in reference["distractors"])
     summary = json.loads((tmp_path / "out" / "summary.json").read_text(encoding="utf-8"))
     assert summary["items"] == 30
-    assert summary["refusals"]["absent"] > 0
-    assert summary["refusals"]["truncated"] > 0
+    assert summary["left_out"]["absent"] > 0
+    assert summary["left_out"]["truncated"] > 0
 
 
 def test_two_runs_are_the_same_bytes_and_another_seed_is_not(run_generate, write_measurements, example, tmp_path):
