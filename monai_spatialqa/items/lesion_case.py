@@ -134,8 +134,9 @@ def with_article(view: CaseView, names: Sequence[str]) -> str:
 def share_words(view: CaseView, share: Share) -> dict[str, str]:
     """What the whole consists of is said part by part: an organ's label may leave its tumour out."""
     members = [name for name in share.members if view.structure(name).voxel_count]
-    organs = [name for name in members if name not in view.tumours]
-    tumours = [name for name in members if name in view.tumours]
+    own = set(organ_names(view, share.part))
+    organs = [name for name in members if name in own]
+    tumours = [name for name in members if name not in own]
     if not organs:
         whole = f"{with_article(view, tumours)}{' together' if len(tumours) > 1 else ''}"
     else:

@@ -29,8 +29,8 @@ SPECK_ML = 0.1
 SHARE_CUTS = (1.0, 2.0, 5.0, 10.0, 25.0, 50.0, 75.0, 90.0)
 """Percent at which shares are parted: about the steps in which tumour load is reported, finer where it is small."""
 
-LEAST_SHARE = 1.0
-"""A lesion below so many percent of the whole is small, and nobody asks by how much."""
+LEAST_SHARE = 0.5
+"""A lesion below so many percent of the whole is small, and nobody asks how small."""
 
 ALL_OF_IT = 95.0
 """A lesion that makes up more percent of the whole than this is the whole, and its share no question."""

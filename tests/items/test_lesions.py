@@ -372,7 +372,7 @@ def test_kits_like_kidneys_share_a_label_and_the_mass_is_part_of_them(view_of):
     assert not found["lesion_outside_organ"]
     [(item, reference)] = found["lesion_share_percent"]
     assert item.structures == ["kidney_tumour", "kidney_and_mass"]
-    assert "both kidneys, kidney tumour and kidney cyst taken together" in item.question
+    assert "of both kidneys, including the kidney tumour and the kidney cyst," in item.question
     assert reference.answer_value == pytest.approx(100 * (label == 2).sum() / (label > 0).sum())
     assert found["lesion_share_interval"]
     assert not found["lesion_larger"]  # no other lesion; unions with the tumour are none
@@ -390,7 +390,7 @@ def test_brats_like_parts_and_the_whole_tumour(view_of):
     assert {item.structures[0] for item, _ in found["lesion_share_percent"]} == set(counts)
     for item, reference in found["lesion_share_percent"]:
         assert item.structures[1:] == ["whole_tumour"]
-        assert "necrotic core, oedema and enhancing tumour taken together" in item.question
+        assert "the necrotic core, the oedema and the enhancing tumour together" in item.question
         assert reference.answer_value == pytest.approx(100 * counts[item.structures[0]] / (label > 0).sum())
     counts["tumour_core"] = counts["necrotic_core"] + counts["enhancing_tumour"]
     asked = {frozenset(item.structures) for item, _ in found["lesion_larger"]}

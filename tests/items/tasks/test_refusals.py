@@ -234,7 +234,7 @@ def test_br_169_near_equal_volumes_are_not_compared(by_hand, make_items):
             assert bool(refused(view)["two figures are too near to compare"]) != asked
         pair = {"liver": layout["kidney_left"], "spleen": layout["kidney_right"]}
         assert bool(make_items(by_hand(pair), "larger_than")) == asked
-        four = pair | {"pancreas": {"ml": 100.0}, "stomach": {"ml": 400.0}}
+        four = pair | {"pancreas": {"ml": 200.0}, "stomach": {"ml": 500.0}}
         assert bool(make_items(by_hand(four), "largest_of")) == asked
         assert make_items(by_hand(four), "smallest_of")
 
