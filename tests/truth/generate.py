@@ -49,32 +49,7 @@ SEGMENTATION_CLASS = b"1.2.840.10008.5.1.4.1.1.66.4"
 """SOP class of DICOM SEG objects (DICOM PS3.4, B.5); other DICOM files are images, reports or contours."""
 
 MOST_SECONDS = 2.0
-ALPHABET = [
-    "alpha",
-    "beta",
-    "gamma",
-    "delta",
-    "epsilon",
-    "zeta",
-    "eta",
-    "theta",
-    "iota",
-    "kappa",
-    "lambda",
-    "mu",
-    "nu",
-    "xi",
-    "omicron",
-    "pi",
-    "rho",
-    "sigma",
-    "tau",
-    "upsilon",
-    "phi",
-    "chi",
-    "psi",
-    "omega",
-]
+ALPHABET = tuple(f"body_{letter}" for letter in "abcdefghijklmnopqrstuvwxyz")
 """Made-up names for structures that nobody named; a file of more ids is taken for an image."""
 
 _TUMOUR = {"structures": {1: "tumour"}, "groups": {"tumours": ["tumour"]}}
@@ -132,7 +107,7 @@ def segmented_scans(directory: Path) -> Iterator[Path]:
 
 def _may_be_segmented(path: Path) -> bool:
     if path.name.lower().endswith(".dcm"):
-        return SEGMENTATION_CLASS + b"\0" in path.read_bytes()[:4096].replace(b" ", b"\0")
+        return SEGMENTATION_CLASS in path.read_bytes()[:2048]
     return path.name.lower().endswith(SUFFIXES)
 
 
@@ -177,8 +152,8 @@ def generate_twice(row: Row, records: Sequence[Measurement], label_map: Any, sho
             row.seconds = max(row.seconds, time.perf_counter() - begun)
             written.append({path.name: path.read_bytes() for path in sorted(settings.output.iterdir())})
         row.identical = written[0] == written[1]
-        items = read_records(settings.output / "items.jsonl", Item)
-        references = read_records(settings.output / "references.jsonl", Reference)
+        items = list(read_records(settings.output / "items.jsonl", Item))
+        references = list(read_records(settings.output / "references.jsonl", Reference))
     if show:
         print(told.getvalue())
     counts = Counter(item.task for item in items)
