@@ -261,7 +261,7 @@ def outermost_of(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft
             words={"where": _FARTHEST[towards]},
             key=Choice(readable_name(key)),
             wrong=tuple(
-                Choice(readable_name(other), f"the right one lies {_told(offset, rules)} farther that way")
+                Choice(readable_name(other), f"the correct one lies {_told(offset, rules)} farther that way")
                 for offset, other in zip(found, others, strict=True)
             ),
             evidence=tuple(_offset(view, rules, other, key, axis) for other in others),

@@ -23,7 +23,7 @@ from monai_spatialqa.items.tools import evidence
 from monai_spatialqa.items.view import CaseView
 from monai_spatialqa.items.wording import listed, readable_name, shown
 
-ALIKE = 2.0
+ALIKE = 1.5
 """Times that a distance may be the one it is compared with; beyond this, anatomy tells which structure is nearer."""
 
 
@@ -93,7 +93,9 @@ def _extreme(view: CaseView, rules: Rules, random: Random, name: str, *, farthes
             words={"a": readable_name(anchor)},
             key=Choice(readable_name(key)),
             wrong=tuple(
-                Choice(readable_name(other), f"{_told(found, rules)} away; the right one is {_told(best, rules)} away")
+                Choice(
+                    readable_name(other), f"{_told(found, rules)} away; the correct one is {_told(best, rules)} away"
+                )
                 for found, other in order[1:]
             ),
             evidence=tuple(

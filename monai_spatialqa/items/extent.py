@@ -72,6 +72,13 @@ def _length(view: CaseView, axis: int, name: str) -> float:
     return view.extent(name, axis).value
 
 
+def _voxel(view: CaseView, rules: Rules, axis: int) -> float:
+    """What every extent along an axis is a multiple of; 0 on a sheared grid, where there is no such length."""
+    if view.geometry.sheared:
+        return 0.0
+    return Quantity(view.voxel_mm(axis), 0.0, 0.0, "mm").to(rules.length_unit).value
+
+
 def _evidence(view: CaseView, rules: Rules, name: str, axis: int) -> Evidence:
     return evidence(view, "extent", rules.length_unit, structure=name, axis=axis)
 
@@ -93,7 +100,7 @@ def extent_value(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft
             if other != name
         ]
         plausible.append((edges[axis].value / 2, "half of the extent"))
-        choices = value_choices(edges[axis], plausible, rules, random)
+        choices = value_choices(edges[axis], plausible, rules, random, multiple=_voxel(view, rules, axis))
         if choices is None:
             view.refuse("the value is uncertain by more than the gap between options", name)
             continue
@@ -248,7 +255,7 @@ def largest_extent_of(view: CaseView, rules: Rules, random: Random) -> Iterator[
             words={"axis": AXES[axis]},
             key=Choice(readable_name(key)),
             wrong=tuple(
-                Choice(readable_name(name), f"{shown(found)} long; the right one is {shown(best)} long")
+                Choice(readable_name(name), f"{shown(found)} long; the correct one is {shown(best)} long")
                 for found, name in order[1:]
             ),
             evidence=tuple(_evidence(view, rules, name, axis) for _, name in order),

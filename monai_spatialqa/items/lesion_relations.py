@@ -44,7 +44,7 @@ ONE_PIECE = 0.1
 NEAR_MISSES = 2
 """Vessels without contact that a lesion's contact is asked for: so many of the nearest."""
 
-NEAR_MM = 40.0
+NEAR_MM = 20.0
 """Contact with a vessel farther away than this is no question."""
 
 _KINDS = {
@@ -104,7 +104,9 @@ def _closest(
             words={"a": readable_name(lesion), "kind": _KINDS[tool]},
             key=Choice(readable_name(key)),
             wrong=tuple(
-                Choice(readable_name(other), f"{_told(found, rules)} away; the right one is {_told(best, rules)} away")
+                Choice(
+                    readable_name(other), f"{_told(found, rules)} away; the correct one is {_told(best, rules)} away"
+                )
                 for found, other in order[1:]
             ),
             evidence=tuple(evidence(view, tool, rules.length_unit, first=lesion, second=other) for _, other in order),
@@ -148,7 +150,7 @@ def lesion_vessel_distance(view: CaseView, rules: Rules, random: Random) -> Iter
 def _between_surfaces(view: CaseView, measured: Quantity) -> Quantity:
     """A distance between voxel centres, with a range that also holds the one between the voxels' outer faces."""
     low = max(0.0, measured.value - max(view.geometry.spacing_mm))
-    return Quantity(measured.value, low, measured.high, measured.unit)
+    return Quantity(measured.value, low, measured.high, measured.unit, measured.step)
 
 
 def _vessel_pairs(view: CaseView, random: Random) -> list[tuple[str, str]]:
