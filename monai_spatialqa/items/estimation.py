@@ -73,7 +73,7 @@ def ratio_estimate(view: CaseView, rules: Rules, random: Random) -> Iterator[Dra
 
 @subtask("VOLEST", "total_estimate")
 def total_estimate(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]:
-    """The volume of several structures together, as an open number: partners of both sides first, then three of one series."""
+    """The volume of several structures together, as an open number: partners of both sides first, then three alike."""
     names = _structures(view, random)
     partners = [(name, opposite_name(name)) for name in names if side_of_name(name) == "left"]
     groups = [(left, right) for left, right in partners if right in names]
