@@ -13,7 +13,7 @@ from monai_spatialqa.anatomy.structure import side_of_name
 from monai_spatialqa.items.draft import Choice, Draft, Rules, either_way, subtask
 from monai_spatialqa.items.names import LEFT_RIGHT, SUPERIOR_INFERIOR, told_by_names
 from monai_spatialqa.items.quantity import Quantity
-from monai_spatialqa.items.ranking import robust_margin
+from monai_spatialqa.items.ranking import PLAIN, robust_margin
 from monai_spatialqa.items.tools import evidence
 from monai_spatialqa.items.view import CaseView
 from monai_spatialqa.items.wording import listed, readable_name, shown
@@ -63,6 +63,19 @@ def is_clear(view: CaseView, first: str, second: str, axis: int) -> bool:
     return True
 
 
+def is_plain_apart(view: CaseView, first: str, second: str, axis: int) -> bool:
+    """Whether two structures are so far apart along an axis that the shorter one would fit between them.
+
+    Anatomy alone then tells which way one lies from the other, and the question is counted as refused.
+    """
+    reaches = [view.reach(name, axis) for name in (first, second)]
+    between = max(reaches[0][0], reaches[1][0]) - min(reaches[0][1], reaches[1][1])
+    if between <= min(high - low for low, high in reaches):
+        return False
+    view.refuse(PLAIN, first, second)
+    return True
+
+
 def _between_centroids(view: CaseView, first: str, second: str) -> np.ndarray:
     ends = [view.structure(name).centroid_ras_mm for name in (first, second)]
     assert ends[0] is not None
@@ -90,6 +103,8 @@ def relation(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]:
     for structure, anchor in _pairs(view, random):
         axis = random.randrange(3)
         if told_by_names(structure, anchor, axis) or not is_clear(view, anchor, structure, axis):
+            continue
+        if is_plain_apart(view, anchor, structure, axis):
             continue
         found = view.offset(anchor, structure, axis)
         draft = Draft(
@@ -171,6 +186,8 @@ def direction_pair(view: CaseView, rules: Rules, random: Random) -> Iterator[Dra
         if any(told_by_names(structure, anchor, axis) for axis in axes):
             continue
         if not all(is_clear(view, anchor, structure, axis) for axis in axes):
+            continue
+        if all(is_plain_apart(view, anchor, structure, axis) for axis in axes):
             continue
         found = [view.offset(anchor, structure, axis) for axis in axes]
         right = [direction(axis, offset.value) for axis, offset in zip(axes, found, strict=True)]

@@ -10,6 +10,7 @@ import pytest
 from monai_spatialqa.anatomy import load_label_map
 from monai_spatialqa.items.draft import SUBTASKS, Refusals, Rules
 from monai_spatialqa.items.names import told_by_names, whole_organs
+from monai_spatialqa.items.ranking import PLAIN
 from monai_spatialqa.items.view import CaseView
 from monai_spatialqa.records.measurement import Components
 
@@ -294,3 +295,24 @@ def test_oblique_grids_have_directions(records, make_items):
     assert CaseView(found).tilt_deg > 10
     assert all(make_items(found, name) for name in ("relation", "dominant_direction", "direction_pair"))
     assert np.isfinite(CaseView(found).reach("liver", 0)).all()
+
+
+@pytest.mark.parametrize(("gap", "asked"), [(49.0, True), (51.0, False)])
+def test_directions_of_structures_far_apart_are_plain(by_hand, make_items, gap, asked):
+    """Bodies of 50 and 80 mm: no question once the shorter one would fit between them."""
+    away = 65.0 + gap
+    layout = {
+        "liver": {"size": (80.0, 80.0, 80.0)},
+        "spleen": {"center": (away, away, away), "size": (50.0, 50.0, 50.0)},
+    }
+    for name in ("relation", "direction_pair"):
+        view = CaseView(by_hand(layout))
+        assert bool(make_items(view, name)) == asked
+        assert bool(refused(view)[PLAIN]) != asked
+
+
+def test_volumes_far_from_alike_are_plain(by_hand, make_items):
+    layout = {"liver": {"ml": 1500.0}, "spleen": {"ml": 200.0}}
+    view = CaseView(by_hand(layout))
+    assert make_items(view, "larger_than") == []
+    assert refused(view)[PLAIN] == 1
