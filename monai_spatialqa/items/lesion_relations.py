@@ -44,7 +44,7 @@ ONE_PIECE = 0.1
 NEAR_MISSES = 2
 """Vessels without contact that a lesion's contact is asked for: so many of the nearest."""
 
-NEAR_MM = 20.0
+NEAR_MM = 40.0
 """Contact with a vessel farther away than this is no question."""
 
 _KINDS = {
