@@ -145,7 +145,10 @@ def _candidates(
     name: str, view: CaseView, context: ItemContext, settings: GenerateSettings, refusals: Refusals
 ) -> Iterator[_Candidate]:
     made = SUBTASKS[name].make(view, settings.rules, random_of(settings.seed, view.case_id, name))
+    seen: set[str] = set()
     for _, draft in zip(range(MOST_TRIES), made, strict=False):
         pair = assemble(draft, context, settings.rules, refusals)
-        if pair is not None:
+        # Several structures are compared in whatever order they were drawn: the same question may come again.
+        if pair is not None and pair[0].item_id not in seen:
+            seen.add(pair[0].item_id)
             yield _Candidate(draft, pair)

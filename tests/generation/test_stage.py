@@ -245,3 +245,11 @@ def test_the_modality_of_the_datalist_counts_before_the_setting(
     path.with_name("datalist.json").write_text(json.dumps({"training": [entry]}), encoding="utf-8")
     items, _ = run_generate(measurements=str(path.parent), modality="CT")
     assert {item["case"]["modality"] for item in items} == {told}
+
+
+def test_no_question_is_made_twice(example, phantom_records):
+    for record in (example, *phantom_records):
+        for seed in range(3):
+            many = items_of(record, seed=seed, items_per_subtask=20, items_per_case=500, items_per_structure=99)
+            ids = [item.item_id for item, _ in many]
+            assert len(ids) == len(set(ids)) > 30
