@@ -2,7 +2,7 @@
 
 One item for every subtask, made by the package with seed 0, grouped by case cards that several items share. The CT is
 the example that ships with the bundle. Its label map has no tumours, so the subtasks about lesions, and those that need
-finer voxels than its 3 mm, come from a phantom.
+finer voxels than its 3 mm, come from a phantom; a sarcoma shows what is asked about a real tumour alone.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from drawing import Float, small_png
@@ -66,6 +67,16 @@ simple bodies, not anatomy. It has two vessels, so the question for the closest 
 """
 
 
+SARCOMA_HEADING = """\
+## A sarcoma, real
+
+A T1-weighted MR and its gross tumour volume, from the TCIA collection Soft-tissue-Sarcoma, cropped by mirp, CC BY 3.0
+([tests/data/README.md](../tests/data/README.md)). Its label map has the tumour only, which is what can be asked about.
+"""
+SARCOMA = DOCS.parent / "tests/data/sts_002"
+SARCOMA_MAP = {"name": "sarcoma", "structures": {1: "sarcoma"}, "groups": {"tumours": ["sarcoma"]}}
+
+
 @dataclass(frozen=True)
 class Scene:
     """A measured scan with its voxels."""
@@ -77,6 +88,7 @@ class Scene:
     image: NDArray[np.generic]
     label: NDArray[np.generic]
     affine: Float
+    modality: Literal["CT", "MR"] = "CT"
 
 
 @dataclass(frozen=True)
@@ -132,6 +144,15 @@ def phantom_scene() -> Scene:
     return Scene("phantom", PHANTOM_HEADING, record, phantom.label_map, phantom.image, phantom.label, phantom.affine)
 
 
+def sarcoma_scene() -> Scene:
+    """The sarcoma on MR."""
+    scan, label_path = SARCOMA / "mr_t1.nii.gz", SARCOMA / "mr_t1_gtv.nii.gz"
+    label_map = load_label_map(SARCOMA_MAP)
+    record = sqa.measure(label_path, image=scan, case_id="sarcoma", label_map=label_map, detail="full")
+    (image, _), (label, affine) = read_volume(scan), read_volume(label_path)
+    return Scene("sarcoma", SARCOMA_HEADING, record, label_map, image, label, affine, "MR")
+
+
 def candidates(scene: Scene, subtasks: Sequence[str]) -> dict[str, list[tuple[Item, Reference]]]:
     """Subtask -> the items that a scene has for it, under the default rules, with quotas that do not bind."""
     found: dict[str, list[tuple[Item, Reference]]] = {name: [] for name in subtasks}
@@ -181,10 +202,11 @@ def cards_of(scene: Scene, subtasks: Sequence[str]) -> list[Card]:
 
 @cache
 def gallery() -> tuple[Card, ...]:
-    """All cards: the CT's subtasks first, the phantom's behind them."""
+    """All cards: the CT's subtasks first, the phantom's behind them, and what is asked about the sarcoma."""
     real = cards_of(example_scene(), [name for name in SUBTASKS if not name.startswith("lesion_")])
     done = {item.subtask for card in real for item, _ in card.pairs}
-    return (*real, *cards_of(phantom_scene(), [name for name in SUBTASKS if name not in done]))
+    drawn = cards_of(phantom_scene(), [name for name in SUBTASKS if name not in done])
+    return (*real, *drawn, *cards_of(sarcoma_scene(), [name for name in SUBTASKS if name.startswith("lesion_")]))
 
 
 def page_text() -> str:
@@ -229,6 +251,7 @@ def picture(card: Card) -> bytes:
             structure_name=readable_name(main),
             other_label=labels[1] if other else None,
             other_name=readable_name(other[0]) if other else None,
+            modality=scene.modality,
             title=f"{scene.record.case_id}: {' and '.join(readable_name(name) for name in card.structures)}",
             path=Path(folder, "card.png"),
         )

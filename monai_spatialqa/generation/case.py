@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from monai_spatialqa.anatomy import LabelMap
+from monai_spatialqa.generation.balance import Pair, RunBalance
 from monai_spatialqa.generation.settings import GenerateSettings
-from monai_spatialqa.items.assemble import ItemContext, assemble, random_of
-from monai_spatialqa.items.draft import SUBTASKS, Refusals
-from monai_spatialqa.items.shuffle import with_key_at
+from monai_spatialqa.items.assemble import ItemContext, assemble, assemble_turned, random_of
+from monai_spatialqa.items.draft import SUBTASKS, Draft, Refusals
 from monai_spatialqa.items.view import CaseView
 from monai_spatialqa.records import Measurement
-from monai_spatialqa.records.item import LETTERS, Item, Reference
 
 MOST_TRIES = 60
 """Drafts of a subtask and case that are looked at before its quota is given up."""
 
-Pair = tuple[Item, Reference]
+LOOK_AHEAD = 6
+"""Questions of a subtask among which the one is taken whose structure the run has asked about least."""
 
 
 @dataclass
@@ -27,51 +27,102 @@ class CaseItems:
 
     Attributes:
         pairs: items with their references.
-        refusals: reason -> how often a structure or a draft was refused for it.
+        asked: the structure that each of them asks about, in the same order.
+        left_out: reason -> structures that some question could not be about.
+        not_made: reason -> questions that were drafted and given up.
     """
 
     pairs: list[Pair]
-    refusals: Counter[str] = field(default_factory=Counter)
+    asked: list[str]
+    left_out: Counter[str] = field(default_factory=Counter)
+    not_made: Counter[str] = field(default_factory=Counter)
 
 
 def items_of_case(
-    measurement: Measurement, label_map: LabelMap | None, context: ItemContext, settings: GenerateSettings
+    measurement: Measurement,
+    label_map: LabelMap | None,
+    context: ItemContext,
+    settings: GenerateSettings,
+    balance: RunBalance | None = None,
 ) -> CaseItems:
-    """Make the items of one case; equal records and settings give equal items.
+    """Make the items of one case; equal records, settings and earlier cases give equal items.
 
     Tasks take turns, and within a task its subtasks, one item each, until the quotas are full: per case, per subtask,
-    and per structure that is asked about. Keys of choices whose options have no order of their own go round the
-    letters.
+    per structure that is asked about, and over the run.
+
+    Args:
+        measurement: the case.
+        label_map: of its structures.
+        context: what its items share.
+        settings: of the run.
+        balance: what the run has asked so far; goes on counting. None: this is the only case.
     """
+    balance = balance or RunBalance(settings.run_items_per_task, settings.run_items_per_structure)
     view = CaseView(measurement, label_map)
     refusals = Refusals()
-    turns = _Turns({name: _candidates(name, view, context, settings, refusals) for name in settings.chosen})
-    taken: list[Pair] = []
+    queues = {name: _Queue(_candidates(name, view, context, settings, refusals)) for name in settings.chosen}
+    turns = _Turns(queues)
+    made = CaseItems([], [])
     per_subtask: Counter[str] = Counter()
     per_structure: Counter[str] = Counter()
-    while len(taken) < settings.items_per_case and (name := turns.next()) is not None:
-        found = next(
-            (pair for pair in turns.queue(name) if per_structure[pair[0].structures[0]] < settings.items_per_structure),
-            None,
-        )
+
+    def fits(asked: str) -> bool:
+        return per_structure[asked] < settings.items_per_structure and balance.may_ask(asked)
+
+    while len(made.pairs) < settings.items_per_case and (name := turns.next()) is not None:
+        found = queues[name].best(balance, fits) if balance.has_room(SUBTASKS[name].task) else None
         if found is not None:
-            taken.append(found)
+            pair = balance.best_of([found.pair, *assemble_turned(found.draft, context, settings.rules)])
+            balance.take(pair, found.asked)
+            made.pairs.append(pair)
+            made.asked.append(found.asked)
             per_subtask[name] += 1
-            per_structure[found[0].structures[0]] += 1
+            per_structure[found.asked] += 1
         if found is None or per_subtask[name] == settings.items_per_subtask:
             turns.drop(name)
-    counts = view.left_out_counts() + view.not_made_counts()
-    counts.update(refusals.counts)
-    return CaseItems(_balanced(taken, context, measurement.case_id), counts)
+    made.left_out, made.not_made = view.left_out_counts(), view.not_made_counts()
+    made.not_made.update(refusals.counts)
+    return made
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """A question that may be taken."""
+
+    draft: Draft
+    pair: Pair
+
+    @property
+    def asked(self) -> str:
+        return self.draft.asked or self.draft.structures[0]
+
+
+class _Queue:
+    """The questions that a subtask can still give, of which the next few are looked at together."""
+
+    def __init__(self, candidates: Iterator[_Candidate]) -> None:
+        self._candidates = candidates
+        self._seen: list[_Candidate] = []
+
+    def best(self, balance: RunBalance, fits: Callable[[str], bool]) -> _Candidate | None:
+        """Of the next few that fit, the one whose structure the run has asked about least; None without any."""
+        self._seen = [each for each in self._seen if fits(each.asked)]
+        while len(self._seen) < LOOK_AHEAD and (each := next(self._candidates, None)) is not None:
+            if fits(each.asked):
+                self._seen.append(each)
+        if not self._seen:
+            return None
+        found = min(self._seen, key=lambda each: balance.structures[each.asked])
+        self._seen.remove(found)
+        return found
 
 
 class _Turns:
     """Whose turn it is: the tasks one after the other, and of each task the subtask that waited longest."""
 
-    def __init__(self, queues: dict[str, Iterator[Pair]]) -> None:
-        self._queues = queues
+    def __init__(self, names: dict[str, _Queue]) -> None:
         self._tasks: dict[str, list[str]] = {}
-        for name in queues:
+        for name in names:
             self._tasks.setdefault(SUBTASKS[name].task, []).append(name)
         self._order = list(self._tasks)
 
@@ -85,10 +136,6 @@ class _Turns:
                 return name
         return None
 
-    def queue(self, name: str) -> Iterator[Pair]:
-        """The items that a subtask can still give."""
-        return self._queues[name]
-
     def drop(self, name: str) -> None:
         """Leave a subtask out from now on."""
         self._tasks[SUBTASKS[name].task].remove(name)
@@ -96,32 +143,12 @@ class _Turns:
 
 def _candidates(
     name: str, view: CaseView, context: ItemContext, settings: GenerateSettings, refusals: Refusals
-) -> Iterator[Pair]:
+) -> Iterator[_Candidate]:
     made = SUBTASKS[name].make(view, settings.rules, random_of(settings.seed, view.case_id, name))
+    seen: set[str] = set()
     for _, draft in zip(range(MOST_TRIES), made, strict=False):
         pair = assemble(draft, context, settings.rules, refusals)
-        if pair is not None:
-            yield pair
-
-
-def _balanced(pairs: list[Pair], context: ItemContext, case_id: str) -> list[Pair]:
-    """Keys go round the letters in blocks that the seed shuffles; intervals stay in their order."""
-    random = random_of(context.seed, case_id, "letters")
-    block: list[str] = []
-    result = []
-    for item, reference in sorted(pairs, key=lambda pair: pair[0].item_id):
-        if item.format == "mca" and not is_ordered(item):
-            wanted = next((letter for letter in block if LETTERS.index(letter) < len(item.options)), None)
-            if wanted is None:
-                block = list(LETTERS[: len(item.options)])
-                random.shuffle(block)
-                wanted = block[0]
-            block.remove(wanted)
-            item, reference = with_key_at(item, reference, wanted)
-        result.append((item, reference))
-    return result
-
-
-def is_ordered(item: Item) -> bool:
-    """Whether the options of a choice have an order of their own: intervals from low to high."""
-    return any(option.startswith("less than ") for option in item.options)
+        # Several structures are compared in whatever order they were drawn: the same question may come again.
+        if pair is not None and pair[0].item_id not in seen:
+            seen.add(pair[0].item_id)
+            yield _Candidate(draft, pair)

@@ -36,12 +36,21 @@ class GenerateSettings(BaseModel):
     items_per_case: int = Field(30, ge=1, description="most items of a case")
     items_per_subtask: int = Field(2, ge=1, description="most items of a subtask and case")
     items_per_structure: int = Field(8, ge=1, description="most items of a case that ask about one structure")
+    run_items_per_task: int | None = Field(
+        None, ge=1, description="most items of a task over the run; null: any number"
+    )
+    run_items_per_structure: int | None = Field(
+        None, ge=1, description="most items over the run that ask about one structure; null: any number"
+    )
     options: int = Field(4, ge=2, le=8, description="options of a choice")
     value_gap: float = Field(0.15, gt=0, lt=1, description="least relative gap between two options that are values")
     comparison_gap: float = Field(0.10, ge=0, lt=1, description="least relative gap between figures that are compared")
     robust: bool = Field(True, description="keep only keys that are the same anywhere within half a voxel")
     volume_unit: Literal["ml", "cm3"] = Field("ml", description="unit of volumes")
     length_unit: Literal["mm", "cm"] = Field("mm", description="unit of lengths")
+    modality: Literal["CT", "MR"] | None = Field(
+        None, description="modality of the scans whose entry in the datalist names none; null: not said"
+    )
     split: str | None = Field(None, description="name written into every item, e.g. test; null: none")
     progress: bool = Field(True, description="show progress")
 

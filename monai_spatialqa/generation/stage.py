@@ -11,6 +11,7 @@ from typing import Any
 
 from monai_spatialqa.anatomy import LabelMap, load_label_map
 from monai_spatialqa.errors import FileReadError, LabelMapError
+from monai_spatialqa.generation.balance import RunBalance, with_letters_in_turn
 from monai_spatialqa.generation.case import CaseItems, items_of_case
 from monai_spatialqa.generation.settings import GenerateSettings
 from monai_spatialqa.generation.summary import GenerateSummary, summary_lines
@@ -44,21 +45,26 @@ def run_generation(settings: GenerateSettings) -> GenerateSummary:
         )
     known = _datalist(settings)
     made: list[CaseItems] = []
+    balance = RunBalance(settings.run_items_per_task, settings.run_items_per_structure)
     failed = [record.case_id for record in records if record.errors]
     with Progress(len(records), description="generate", silent=not settings.progress) as progress:
         for record in records:
             if not record.errors:
                 context = _context(record, known.get(record.case_id, {}), settings)
-                made.append(items_of_case(record, _label_map(record, settings), context, settings))
+                made.append(items_of_case(record, _label_map(record, settings), context, settings, balance))
             progress.update(failed=bool(record.errors))
-    pairs = sorted((pair for case in made for pair in case.pairs), key=lambda pair: pair[0].item_id)
-    refusals: Counter[str] = Counter()
+    pairs = with_letters_in_turn((pair for case in made for pair in case.pairs), settings.seed)
+    left_out: Counter[str] = Counter()
+    not_made: Counter[str] = Counter()
     for case in made:
-        refusals.update(case.refusals)
+        left_out.update(case.left_out)
+        not_made.update(case.not_made)
     output = settings.output
     write_text_atomic(output / ITEMS, "".join(item.to_json_line() + "\n" for item, _ in pairs))
     write_text_atomic(output / REFERENCES, "".join(reference.to_json_line() + "\n" for _, reference in pairs))
-    summary = GenerateSummary.of(pairs, cases=len(records), skipped=failed, refusals=refusals)
+    summary = GenerateSummary.of(
+        pairs, cases=len(records), skipped=failed, structures=balance.structures, left_out=left_out, not_made=not_made
+    )
     write_text_atomic(output / SUMMARY, json.dumps(summary.as_dict(), indent=2, ensure_ascii=False) + "\n")
     print("\n".join(summary_lines(summary, output)), flush=True)
     return summary
@@ -69,7 +75,7 @@ def _context(record: Measurement, known: Mapping[str, Any], settings: GenerateSe
         case_id=record.case_id,
         patient_id=known.get("patient_id"),
         image_path=record.source.image_path,
-        modality=known.get("modality"),
+        modality=known.get("modality") or settings.modality,
     )
     return ItemContext(case, settings.seed, settings.sha256, known.get("licence"), settings.split)
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, get_args
 
-from monai_spatialqa.generation.case import Pair
+from monai_spatialqa.generation.balance import Pair, is_ordered
 from monai_spatialqa.items.draft import SUBTASKS
 from monai_spatialqa.records.item import TaskCode
+
+MOST_ASKED = 4
+"""Structures that the table names, those asked about most often."""
 
 
 @dataclass(frozen=True)
@@ -24,9 +27,12 @@ class GenerateSummary:
         tasks: task -> subtask -> number of items.
         formats: format -> number of items.
         key_letters: letter -> how often it is the key of a choice.
+        yes_no: yes and no -> how often it is the answer.
+        interval_places: letter, A the lowest -> how often the key is the interval there (also in ``key_letters``).
         structures: structure that is asked about -> number of items.
-        refusals: reason -> how often a structure or a question was refused for it.
-        text_only: way of guessing without the image -> share of the choices it gets right.
+        left_out: reason -> number of structures that some question could not be about for it, over all cases.
+        not_made: reason -> number of questions that were given up for it, over all cases.
+        text_only: way of guessing without the image -> share of the items it gets right.
         failed: 0; a case without a measurement is skipped, not failed.
     """
 
@@ -36,14 +42,24 @@ class GenerateSummary:
     tasks: dict[str, dict[str, int]]
     formats: dict[str, int]
     key_letters: dict[str, int]
+    yes_no: dict[str, int]
+    interval_places: dict[str, int]
     structures: dict[str, int]
-    refusals: dict[str, int]
+    left_out: dict[str, int]
+    not_made: dict[str, int]
     text_only: dict[str, float]
     failed: int = 0
 
     @classmethod
     def of(
-        cls, pairs: Sequence[Pair], *, cases: int, skipped: Sequence[str], refusals: Mapping[str, int]
+        cls,
+        pairs: Sequence[Pair],
+        *,
+        cases: int,
+        skipped: Sequence[str],
+        structures: Mapping[str, int],
+        left_out: Mapping[str, int],
+        not_made: Mapping[str, int],
     ) -> GenerateSummary:
         """Count the items of a run."""
         tasks: dict[str, dict[str, int]] = {}
@@ -58,10 +74,13 @@ class GenerateSummary:
             items=len(pairs),
             tasks=tasks,
             formats=dict(sorted(Counter(item.format for item, _ in pairs).items())),
-            key_letters=dict(sorted(Counter(reference.answer for _, reference in choices).items())),
-            structures=dict(Counter(item.structures[0] for item, _ in pairs).most_common()),
-            refusals=dict(sorted(refusals.items(), key=lambda pair: (-pair[1], pair[0]))),
-            text_only=text_only_shares(choices),
+            key_letters=_answers(choices),
+            yes_no=_answers((item, reference) for item, reference in pairs if item.format == "yesno"),
+            interval_places=_answers((item, reference) for item, reference in choices if is_ordered(item)),
+            structures=_most_first(structures),
+            left_out=_most_first(left_out),
+            not_made=_most_first(not_made),
+            text_only=text_only_shares(pairs),
         )
 
     def as_dict(self) -> dict[str, Any]:
@@ -69,14 +88,32 @@ class GenerateSummary:
         return asdict(self)
 
 
-def text_only_shares(choices: Sequence[Pair]) -> dict[str, float]:
-    """What three ways of guessing without the image score on choices, 0 to 1.
+def _answers(pairs: Iterable[Pair]) -> dict[str, int]:
+    return dict(sorted(Counter(reference.answer for _, reference in pairs).items()))
+
+
+def _most_first(counts: Mapping[str, int]) -> dict[str, int]:
+    return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
+
+
+def text_only_shares(pairs: Sequence[Pair]) -> dict[str, float]:
+    """What four ways of guessing without the image score, 0 to 1: three on choices, one on yes and no.
 
     ``majority_letter``: always the most frequent key letter. ``frequent_answer``: the option that is most often the key
     of other items of the same subtask (the first one where none is). ``longest_option``: the longest text.
+    ``majority_yes_no``: of every subtask the answer that it has more often.
     """
+    choices = [pair for pair in pairs if pair[0].format == "mca"]
+    asked: dict[str, Counter[str]] = defaultdict(Counter)
+    for item, reference in pairs:
+        if item.format == "yesno":
+            asked[item.subtask][reference.answer] += 1
+    yes_no = {}
+    if asked:
+        most = sum(max(counts.values()) for counts in asked.values())
+        yes_no = {"majority_yes_no": most / sum(counts.total() for counts in asked.values())}
     if not choices:
-        return {}
+        return yes_no
     letters = Counter(reference.answer for _, reference in choices)
     keys: dict[str, Counter[str]] = defaultdict(Counter)
     for item, reference in choices:
@@ -91,6 +128,7 @@ def text_only_shares(choices: Sequence[Pair]) -> dict[str, float]:
         "majority_letter": max(letters.values()) / len(choices),
         "frequent_answer": frequent / len(choices),
         "longest_option": longest / len(choices),
+        **yes_no,
     }
 
 
@@ -103,12 +141,23 @@ def summary_lines(summary: GenerateSummary, output: Path) -> list[str]:
     lines += ["", f"{'task':<8}{'subtask':<28}{'items':>6}"]
     for task, subtasks in summary.tasks.items():
         lines += [f"{task:<8}{name:<28}{count:>6}" for name, count in subtasks.items()]
-    lines += ["", "key letters  " + "  ".join(f"{letter} {count}" for letter, count in summary.key_letters.items())]
+    lines.append("")
+    for title, counts in (
+        ("key letters", summary.key_letters),
+        ("yes and no", summary.yes_no),
+        ("key interval, A lowest", summary.interval_places),
+        ("asked about most", dict(list(summary.structures.items())[:MOST_ASKED])),
+    ):
+        if counts:
+            lines.append(f"{title:<24}" + "  ".join(f"{name} {count}" for name, count in counts.items()))
     if summary.text_only:
         told = ", ".join(f"{name.replace('_', ' ')} {share:.0%}" for name, share in summary.text_only.items())
-        lines.append(f"guessing without the image, choices right: {told}")
-    if summary.refusals:
-        lines += ["", "not asked because"]
-        lines += [f"{count:>8}  {reason}" for reason, count in summary.refusals.items()]
+        lines.append(f"{'right without the image':<24}{told}")
+    for title, counts in (
+        ("structures that some questions could not be about", summary.left_out),
+        ("questions that were not made", summary.not_made),
+    ):
+        if counts:
+            lines += ["", title, *(f"{count:>8}  {reason}" for reason, count in counts.items())]
     lines += ["", f"items       {output / 'items.jsonl'}", f"references  {output / 'references.jsonl'}"]
     return [*lines, f"summary     {output / 'summary.json'}"]

@@ -222,6 +222,8 @@ def ratio_value(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]
 def ratio_interval(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]:
     """Which of several intervals the ratio of two volumes lies in."""
     for first, second, key, found in _ratios(view, rules, random):
+        if key.value < 1:  # "less than 0.03 times" is what nobody says
+            continue
         choices = every_interval_choice(key, rules, random)
         if not choices:
             view.refuse("no intervals of use hold it for certain", first, second)

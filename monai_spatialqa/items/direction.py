@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import combinations, pairwise, permutations
 from random import Random
 
 import numpy as np
 
 from monai_spatialqa.anatomy.structure import side_of_name
-from monai_spatialqa.items.draft import Choice, Draft, Rules, subtask
+from monai_spatialqa.items.draft import Choice, Draft, Rules, either_way, subtask
 from monai_spatialqa.items.names import LEFT_RIGHT, SUPERIOR_INFERIOR, told_by_names
 from monai_spatialqa.items.quantity import Quantity
-from monai_spatialqa.items.ranking import robust_margin
+from monai_spatialqa.items.ranking import PLAIN, robust_margin
 from monai_spatialqa.items.tools import evidence
 from monai_spatialqa.items.view import CaseView
-from monai_spatialqa.items.wording import listed, readable_name, shown_value
+from monai_spatialqa.items.wording import listed, readable_name, shown
 from monai_spatialqa.records.item import Evidence
 
 DOMINANCE = 2.0
@@ -36,6 +37,7 @@ _ORDER = {"right": "from the patient's right to the left", "left": "from the pat
     "superior": "from superior to inferior",
     "inferior": "from inferior to superior",
 }
+_SIDES = {"right": "right", "left": "left"}
 _NOWHERE = Quantity(0.0, 0.0, 0.0, "mm")
 
 
@@ -61,6 +63,19 @@ def is_clear(view: CaseView, first: str, second: str, axis: int) -> bool:
     return True
 
 
+def is_plain_apart(view: CaseView, first: str, second: str, axis: int) -> bool:
+    """Whether two structures are so far apart along an axis that the shorter one would fit between them.
+
+    Anatomy alone then tells which way one lies from the other, and the question is counted as refused.
+    """
+    reaches = [view.reach(name, axis) for name in (first, second)]
+    between = max(reaches[0][0], reaches[1][0]) - min(reaches[0][1], reaches[1][1])
+    if between <= min(high - low for low, high in reaches):
+        return False
+    view.refuse(PLAIN, first, second)
+    return True
+
+
 def _between_centroids(view: CaseView, first: str, second: str) -> np.ndarray:
     ends = [view.structure(name).centroid_ras_mm for name in (first, second)]
     assert ends[0] is not None
@@ -69,8 +84,7 @@ def _between_centroids(view: CaseView, first: str, second: str) -> np.ndarray:
 
 
 def _told(component: Quantity, rules: Rules) -> str:
-    found = component.to(rules.length_unit)
-    return shown_value(abs(found.value), found.unit)
+    return shown(component.to(rules.length_unit).magnitude())
 
 
 def _offset(view: CaseView, rules: Rules, first: str, second: str, axis: int) -> Evidence:
@@ -90,21 +104,45 @@ def relation(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]:
         axis = random.randrange(3)
         if told_by_names(structure, anchor, axis) or not is_clear(view, anchor, structure, axis):
             continue
+        if is_plain_apart(view, anchor, structure, axis):
+            continue
         found = view.offset(anchor, structure, axis)
-        true = random.random() < 0.5
-        asked = direction(axis, found.value if true else -found.value)
-        why = f"its centre lies {_told(found, rules)} {_RELATION[direction(axis, found.value)]} that of the other"
-        yield Draft(
+        draft = Draft(
             task="DIR",
             subtask="relation",
             structures=(structure, anchor),
-            words={"a": readable_name(structure), "b": readable_name(anchor), "relation": _RELATION[asked]},
-            key=Choice("yes" if true else "no"),
-            wrong=(Choice("no" if true else "yes", why),),
+            words={"a": readable_name(structure), "b": readable_name(anchor)},
+            key=Choice("yes"),
+            wrong=(),
             evidence=(_offset(view, rules, anchor, structure, axis),),
             format="yesno",
             margin=robust_margin(found, _NOWHERE),
         )
+        why = f"its centre lies {_told(found, rules)} {_RELATION[direction(axis, found.value)]} that of the other"
+        yield _towards(draft, "relation", _RELATION, axis, found, why, random)
+
+
+def _towards(
+    draft: Draft, blank: str, words: Mapping[str, str], axis: int, found: Quantity, why: str, random: Random
+) -> Draft:
+    """A question whether something lies in a direction, and the same with the opposite one.
+
+    Args:
+        draft: without the direction and its answer.
+        blank: of the template, for the direction.
+        words: how each direction is said there.
+        axis: R (0), A (1) or S (2).
+        found: how far it lies along the axis.
+        why: what is the case.
+        random: of the subtask.
+    """
+
+    def asking(true: bool) -> Draft:
+        asked = words[direction(axis, found.value if true else -found.value)]
+        answer, other = ("yes", "no") if true else ("no", "yes")
+        return replace(draft, words={**draft.words, blank: asked}, key=Choice(answer), wrong=(Choice(other, why),))
+
+    return either_way(asking, random)
 
 
 @subtask("DIR", "dominant_direction")
@@ -149,6 +187,8 @@ def direction_pair(view: CaseView, rules: Rules, random: Random) -> Iterator[Dra
             continue
         if not all(is_clear(view, anchor, structure, axis) for axis in axes):
             continue
+        if all(is_plain_apart(view, anchor, structure, axis) for axis in axes):
+            continue
         found = [view.offset(anchor, structure, axis) for axis in axes]
         right = [direction(axis, offset.value) for axis, offset in zip(axes, found, strict=True)]
         other = [direction(axis, -offset.value) for axis, offset in zip(axes, found, strict=True)]
@@ -186,20 +226,19 @@ def side_of_spine(view: CaseView, rules: Rules, random: Random) -> Iterator[Draf
         if not is_clear(view, vertebra, organ, LEFT_RIGHT):
             continue
         found = view.offset(vertebra, organ, LEFT_RIGHT)
-        true = random.random() < 0.5
-        asked = direction(LEFT_RIGHT, found.value if true else -found.value)
-        side = direction(LEFT_RIGHT, found.value)
-        yield Draft(
+        draft = Draft(
             task="DIR",
             subtask="side_of_spine",
             structures=(organ, vertebra),
-            words={"a": readable_name(organ), "b": readable_name(vertebra), "side": asked},
-            key=Choice("yes" if true else "no"),
-            wrong=(Choice("no" if true else "yes", f"it lies {_told(found, rules)} to the patient's {side}"),),
+            words={"a": readable_name(organ), "b": readable_name(vertebra)},
+            key=Choice("yes"),
+            wrong=(),
             evidence=tuple(_offset(view, rules, vertebra, organ, axis) for axis in (LEFT_RIGHT, SUPERIOR_INFERIOR)),
             format="yesno",
             margin=robust_margin(found, _NOWHERE),
         )
+        why = f"it lies {_told(found, rules)} to the patient's {direction(LEFT_RIGHT, found.value)}"
+        yield _towards(draft, "side", _SIDES, LEFT_RIGHT, found, why, random)
 
 
 def _spans(reach: tuple[float, float], position: float) -> bool:
@@ -234,11 +273,12 @@ def outermost_of(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft
         yield Draft(
             task="DIR",
             subtask="outermost_of",
-            structures=tuple(row),
+            structures=tuple(sorted(row)),
+            asked=key,
             words={"where": _FARTHEST[towards]},
             key=Choice(readable_name(key)),
             wrong=tuple(
-                Choice(readable_name(other), f"the right one lies {_told(offset, rules)} farther that way")
+                Choice(readable_name(other), f"the correct one lies {_told(offset, rules)} farther that way")
                 for offset, other in zip(found, others, strict=True)
             ),
             evidence=tuple(_offset(view, rules, other, key, axis) for other in others),
@@ -260,7 +300,8 @@ def order_along_axis(view: CaseView, rules: Rules, random: Random) -> Iterator[D
         yield Draft(
             task="DIR",
             subtask="order_along_axis",
-            structures=tuple(row),
+            structures=tuple(sorted(row)),
+            asked=row[0],
             words={"list": listed(sorted(row)), "order": _ORDER[towards]},
             key=Choice(", ".join(map(readable_name, row))),
             wrong=tuple(

@@ -7,12 +7,24 @@ from itertools import combinations
 from random import Random
 
 from monai_spatialqa.items.draft import Choice, Draft, Rules, subtask
+from monai_spatialqa.items.names import of_one_series
 from monai_spatialqa.items.options import value_choices
 from monai_spatialqa.items.quantity import Quantity, relative_gap
-from monai_spatialqa.items.ranking import extreme_margin, order_margin, ranked, smallest_gap
+from monai_spatialqa.items.ranking import (
+    PLAIN,
+    extreme_margin,
+    is_plain,
+    order_margin,
+    ranked,
+    smallest_gap,
+    with_rivals,
+)
 from monai_spatialqa.items.tools import evidence
 from monai_spatialqa.items.view import CaseView
-from monai_spatialqa.items.wording import listed, readable_name, shown_value
+from monai_spatialqa.items.wording import listed, readable_name, shown
+
+ALIKE = 1.5
+"""Times that a distance may be the one it is compared with; beyond this, anatomy tells which structure is nearer."""
 
 
 @subtask("DIST", "distance_value")
@@ -26,7 +38,7 @@ def distance_value(view: CaseView, rules: Rules, random: Random) -> Iterator[Dra
         others = [name for name in names if name not in (first, second)]
         random.shuffle(others)
         plausible = [
-            (view.distance(one, other).to(rules.length_unit).value, f"distance of {listed([one, other])}")
+            (view.distance(one, other).to(rules.length_unit).value, f"the distance of the {listed([one, other])}")
             for other in others
             for one in (first, second)
         ]
@@ -46,21 +58,33 @@ def distance_value(view: CaseView, rules: Rules, random: Random) -> Iterator[Dra
         )
 
 
+def _others(names: list[str], anchor: str) -> list[str]:
+    """What an anchor's distances may be compared of: nothing whose number tells how near it lies."""
+    return [other for other in names if other != anchor and not of_one_series(anchor, other)]
+
+
+def _with_rivals(view: CaseView, anchor: str, first: str, others: list[str], count: int, random: Random) -> list[str]:
+    """A structure with others, those in front that lie about as far from the anchor."""
+    return with_rivals(first, others, lambda each: view.distance(anchor, each).value, ALIKE, count, random)
+
+
 def _extreme(view: CaseView, rules: Rules, random: Random, name: str, *, farthest: bool) -> Iterator[Draft]:
     names = view.askable("place")
     anchors = list(names)
     random.shuffle(anchors)
     for anchor in anchors:
-        others = [other for other in names if other != anchor]
-        random.shuffle(others)
-        chosen = others[: rules.options]
-        if len(chosen) < rules.options:
+        others = _others(names, anchor)
+        if len(others) < rules.options:
             continue
+        chosen = _with_rivals(view, anchor, random.choice(others), others, rules.options, random)
         order = ranked([(view.distance(anchor, other), other) for other in chosen], largest_first=farthest)
         (best, key), (second, _) = order[0], order[1]
         margin = extreme_margin(order)
         if relative_gap(best.value, second.value) < rules.comparison_gap:
-            view.refuse("two figures are too near to compare", anchor, key)
+            view.refuse("two figures are too near to compare", anchor, *sorted(chosen))
+            continue
+        if is_plain(order, ALIKE):
+            view.refuse(PLAIN, anchor, *sorted(chosen))
             continue
         yield Draft(
             task="DIST",
@@ -69,7 +93,9 @@ def _extreme(view: CaseView, rules: Rules, random: Random, name: str, *, farthes
             words={"a": readable_name(anchor)},
             key=Choice(readable_name(key)),
             wrong=tuple(
-                Choice(readable_name(other), f"{_told(found, rules)} away; the right one is {_told(best, rules)} away")
+                Choice(
+                    readable_name(other), f"{_told(found, rules)} away; the correct one is {_told(best, rules)} away"
+                )
                 for found, other in order[1:]
             ),
             evidence=tuple(
@@ -80,8 +106,7 @@ def _extreme(view: CaseView, rules: Rules, random: Random, name: str, *, farthes
 
 
 def _told(found: Quantity, rules: Rules) -> str:
-    stated = found.to(rules.length_unit)
-    return shown_value(stated.value, stated.unit)
+    return shown(found.to(rules.length_unit))
 
 
 @subtask("DIST", "closest_of")
@@ -103,20 +128,23 @@ def distance_order(view: CaseView, rules: Rules, random: Random) -> Iterator[Dra
     anchors = list(names)
     random.shuffle(anchors)
     for anchor in anchors:
-        others = [other for other in names if other != anchor]
+        others = _others(names, anchor)
         if len(others) < 3:
             continue
-        chosen = random.sample(others, 3)
+        chosen = _with_rivals(view, anchor, random.choice(others), others, 3, random)
         order = ranked([(view.distance(anchor, other), other) for other in chosen], largest_first=False)
         if smallest_gap(order) < rules.comparison_gap:
-            view.refuse("two figures are too near to compare", anchor, *chosen)
+            view.refuse("two figures are too near to compare", anchor, *sorted(chosen))
+            continue
+        if is_plain(order, ALIKE, places=2):
+            view.refuse(PLAIN, anchor, *sorted(chosen))
             continue
         right = [name for _, name in order]
         orders = [[right[at] for at in turn] for turn in ((1, 0, 2), (0, 2, 1), (2, 1, 0), (1, 2, 0), (2, 0, 1))]
         yield Draft(
             task="DIST",
             subtask="distance_order",
-            structures=(anchor, *right),
+            structures=(anchor, *sorted(right)),
             words={"a": readable_name(anchor), "list": listed(sorted(chosen))},
             key=Choice(_sequence(right)),
             wrong=tuple(Choice(_sequence(each), "another order than that of the distances") for each in orders),

@@ -12,7 +12,7 @@ from random import Random
 from monai_spatialqa.anatomy.structure import opposite_name, side_of_name
 from monai_spatialqa.items.comparison import LARGEST_RATIO
 from monai_spatialqa.items.draft import Choice, Draft, Rules, subtask
-from monai_spatialqa.items.names import whole_organs
+from monai_spatialqa.items.names import of_one_series, whole_organs
 from monai_spatialqa.items.quantity import RATIO_UNIT
 from monai_spatialqa.items.tools import evidence, run_tool
 from monai_spatialqa.items.view import CaseView
@@ -73,11 +73,11 @@ def ratio_estimate(view: CaseView, rules: Rules, random: Random) -> Iterator[Dra
 
 @subtask("VOLEST", "total_estimate")
 def total_estimate(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]:
-    """The volume of several structures together, as an open number: partners of both sides first, then any three."""
+    """The volume of several structures together, as an open number: partners of both sides first, then three alike."""
     names = _structures(view, random)
     partners = [(name, opposite_name(name)) for name in names if side_of_name(name) == "left"]
     groups = [(left, right) for left, right in partners if right in names]
-    triples = [tuple(random.sample(names, 3)) for _ in names] if len(names) >= 3 else []
+    triples = [each for each in combinations(names, 3) if all(of_one_series(each[0], other) for other in each[1:])]
     for group in [*groups, *dict.fromkeys(tuple(sorted(each)) for each in triples)]:
         chosen = sorted(group)
         if _share_voxels(view, chosen):

@@ -8,6 +8,7 @@ patient's axes.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from itertools import permutations
 from random import Random
 
@@ -15,14 +16,25 @@ from monai_spatialqa.items.draft import Choice, Draft, Rules, subtask
 from monai_spatialqa.items.names import whole_organs
 from monai_spatialqa.items.options import value_choices
 from monai_spatialqa.items.quantity import Quantity, relative_gap
-from monai_spatialqa.items.ranking import extreme_margin, order_margin, ranked, smallest_gap
+from monai_spatialqa.items.ranking import (
+    PLAIN,
+    extreme_margin,
+    is_plain,
+    order_margin,
+    ranked,
+    smallest_gap,
+    with_rivals,
+)
 from monai_spatialqa.items.tools import evidence
 from monai_spatialqa.items.view import AXES, CaseView
-from monai_spatialqa.items.wording import decimals, readable_name, shown_value
+from monai_spatialqa.items.wording import places_of, readable_name, shown
 from monai_spatialqa.records.item import Evidence
 
 LARGEST_TILT_DEG = 3.0
 """Largest angle between the grid and the patient: a box of 300 mm by 60 mm seems 5 % wider than it is."""
+
+ALIKE = 2.0
+"""Times that an extent may be the one it is compared with; beyond this, who is longer is known without the scan."""
 
 Edges = tuple[Quantity, Quantity, Quantity]
 
@@ -33,7 +45,7 @@ def _structures(view: CaseView, random: Random) -> list[str]:
     tilt = view.tilt_deg
     if tilt is None or tilt > LARGEST_TILT_DEG:
         for name in names:
-            view.refuse("oblique grid", name)
+            view.leave_out("oblique grid", name)
         return []
     kept = [name for name in names if _of_its_own(view, name)]
     random.shuffle(kept)
@@ -47,7 +59,7 @@ def _of_its_own(view: CaseView, name: str) -> bool:
         return True
     if found.components.boxes[0] == (found.box.index_start, found.box.index_stop):
         return True
-    view.refuse("parts apart from the largest one widen its box", name)
+    view.leave_out("parts apart from the largest one widen its box", name)
     return False
 
 
@@ -56,12 +68,19 @@ def _edges(view: CaseView, rules: Rules, name: str) -> Edges:
     return first, second, third
 
 
+def _length(view: CaseView, axis: int, name: str) -> float:
+    return view.extent(name, axis).value
+
+
+def _voxel(view: CaseView, rules: Rules, axis: int) -> float:
+    """What every extent along an axis is a multiple of; 0 on a sheared grid, where there is no such length."""
+    if view.geometry.sheared:
+        return 0.0
+    return Quantity(view.voxel_mm(axis), 0.0, 0.0, "mm").to(rules.length_unit).value
+
+
 def _evidence(view: CaseView, rules: Rules, name: str, axis: int) -> Evidence:
     return evidence(view, "extent", rules.length_unit, structure=name, axis=axis)
-
-
-def _told(found: Quantity) -> str:
-    return shown_value(found.value, found.unit)
 
 
 @subtask("EXT", "extent_value")
@@ -73,12 +92,15 @@ def extent_value(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft
         edges = _edges(view, rules, name)
         plausible = [(edges[other].value, f"its {AXES[other]} extent") for other in range(3) if other != axis]
         plausible += [
-            (view.extent(other, axis).to(rules.length_unit).value, f"{AXES[axis]} extent of the {readable_name(other)}")
+            (
+                view.extent(other, axis).to(rules.length_unit).value,
+                f"the {AXES[axis]} extent of the {readable_name(other)}",
+            )
             for other in random.sample(names, len(names))
             if other != name
         ]
         plausible.append((edges[axis].value / 2, "half of the extent"))
-        choices = value_choices(edges[axis], plausible, rules, random)
+        choices = value_choices(edges[axis], plausible, rules, random, multiple=_voxel(view, rules, axis))
         if choices is None:
             view.refuse("the value is uncertain by more than the gap between options", name)
             continue
@@ -107,7 +129,9 @@ def box_size(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]:
             for turn in permutations(range(3))
             if (turned := (key[turn[0]], key[turn[1]], key[turn[2]])) != key
         ]
-        others = [(_edges(view, rules, each), f"box of the {readable_name(each)}") for each in names if each != name]
+        others = [
+            (_edges(view, rules, each), f"the box of the {readable_name(each)}") for each in names if each != name
+        ]
         random.shuffle(swaps)
         random.shuffle(others)
         kept = [key]
@@ -138,7 +162,7 @@ def _differ(one: Edges, other: Edges, rules: Rules) -> bool:
 
 
 def _size(edges: Edges) -> str:
-    places = max(decimals(edge.value) for edge in edges)
+    places = max(places_of(edge.value, edge.step) for edge in edges)
     return f"{' x '.join(f'{edge.value:.{places}f}' for edge in edges)} {edges[0].unit}"
 
 
@@ -153,7 +177,7 @@ def edge_order(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]:
         right = [axis for _, axis in order]
         orders = [list(each) for each in permutations(right) if list(each) != right]
         random.shuffle(orders)
-        why = ", ".join(f"{axis} {_told(found)}" for found, axis in order)
+        why = ", ".join(f"{axis} {shown(found)}" for found, axis in order)
         yield Draft(
             task="EXT",
             subtask="edge_order",
@@ -193,11 +217,12 @@ def longest_along(view: CaseView, rules: Rules, random: Random) -> Iterator[Draf
         yield Draft(
             task="EXT",
             subtask="longest_along",
-            structures=(key, *chosen),
+            structures=tuple(sorted((key, *chosen))),
+            asked=key,
             words={"axis": axis},
             key=Choice(readable_name(key)),
             wrong=tuple(
-                Choice(readable_name(name), f"its longest edge is {order[0][1]}, {_told(order[0][0])}")
+                Choice(readable_name(name), f"its longest edge is {order[0][1]}, {shown(order[0][0])}")
                 for name, order in every[1:]
             ),
             evidence=tuple(_evidence(view, rules, name, AXES.index(of)) for name, order in every for _, of in order),
@@ -213,20 +238,24 @@ def largest_extent_of(view: CaseView, rules: Rules, random: Random) -> Iterator[
         return
     for first in names:
         axis = random.randrange(3)
-        chosen = [first, *random.sample([name for name in names if name != first], rules.options - 1)]
+        chosen = with_rivals(first, names, partial(_length, view, axis), ALIKE, rules.options, random)
         order = ranked([(view.extent(name, axis).to(rules.length_unit), name) for name in chosen], largest_first=True)
         (best, key), (second, _) = order[:2]
         if relative_gap(best.value, second.value) < rules.comparison_gap:
             view.refuse("two figures are too near to compare", *sorted(chosen))
             continue
+        if is_plain(order, ALIKE):
+            view.refuse(PLAIN, *sorted(chosen))
+            continue
         yield Draft(
             task="EXT",
             subtask="largest_extent_of",
-            structures=tuple(name for _, name in order),
+            structures=tuple(sorted(chosen)),
+            asked=key,
             words={"axis": AXES[axis]},
             key=Choice(readable_name(key)),
             wrong=tuple(
-                Choice(readable_name(name), f"{_told(found)} long; the right one is {_told(best)} long")
+                Choice(readable_name(name), f"{shown(found)} long; the correct one is {shown(best)} long")
                 for found, name in order[1:]
             ),
             evidence=tuple(_evidence(view, rules, name, axis) for _, name in order),

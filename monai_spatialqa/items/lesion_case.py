@@ -8,7 +8,7 @@ has one, or else the sum of the parts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -21,7 +21,7 @@ from monai_spatialqa.errors import SettingsError
 from monai_spatialqa.items.quantity import Quantity
 from monai_spatialqa.items.tools import run_tool
 from monai_spatialqa.items.view import CaseView, Purpose
-from monai_spatialqa.items.wording import readable_name
+from monai_spatialqa.items.wording import pair_under_one_label, readable_name
 from monai_spatialqa.records.item import Argument
 
 NOT_MEASURED = "not measured (detail: full)"
@@ -49,6 +49,11 @@ class Share:
     part: str
     whole: tuple[str, ...]
     members: tuple[str, ...]
+
+    @property
+    def structures(self) -> tuple[str, ...]:
+        """The lesion and the structures of the whole, each once."""
+        return tuple(dict.fromkeys((self.part, *self.whole)))
 
 
 def lesions(view: CaseView, purpose: Purpose, random: Random) -> list[str]:
@@ -120,10 +125,23 @@ def organ_of(view: CaseView, lesion: str) -> str | None:
     return touched[0]
 
 
-def organ_words(view: CaseView, name: str) -> str:
-    """The readable name of a structure, or what this label map means by it."""
-    told = _known()["label_maps"].get(view.measurement.label_map or "", {})
-    return str(told[name]) if name in told else readable_name(name)
+def with_article(view: CaseView, names: Sequence[str]) -> str:
+    """Structures in the words of a sentence: "the liver", "both kidneys", "the oedema and the necrotic core"."""
+    told = [pair_under_one_label(name, view.measurement.label_map) or f"the {readable_name(name)}" for name in names]
+    return told[0] if len(told) == 1 else f"{', '.join(told[:-1])} and {told[-1]}"
+
+
+def share_words(view: CaseView, share: Share) -> dict[str, str]:
+    """What the whole consists of is said part by part: an organ's label may leave its tumour out."""
+    members = [name for name in share.members if view.structure(name).voxel_count]
+    own = set(organ_names(view, share.part))
+    organs = [name for name in members if name in own]
+    tumours = [name for name in members if name not in own]
+    if not organs:
+        whole = f"{with_article(view, tumours)}{' together' if len(tumours) > 1 else ''}"
+    else:
+        whole = with_article(view, organs) + (f", including {with_article(view, tumours)}," if tumours else "")
+    return {"a": readable_name(share.part), "whole": whole}
 
 
 def figure(view: CaseView, tool: str, *names: str, **arguments: Argument) -> Quantity | None:

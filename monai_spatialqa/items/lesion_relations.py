@@ -18,19 +18,25 @@ from monai_spatialqa.items.lesion_case import (
     lesions,
     organ_names,
     organ_of,
-    organ_words,
     unrelated,
     vessels,
+    with_article,
 )
 from monai_spatialqa.items.options import value_choices
 from monai_spatialqa.items.quantity import Quantity, relative_gap
 from monai_spatialqa.items.ranking import ranked, robust_margin
 from monai_spatialqa.items.tools import evidence, run_tool
 from monai_spatialqa.items.view import CaseView
-from monai_spatialqa.items.wording import readable_name, shown_value
+from monai_spatialqa.items.wording import readable_name, shown, shown_value
 
 OUTSIDE_PERCENT = 25.0
 """How much of a lesion must lie outside its organ's hull to count as bulging out."""
+
+SURROUNDED = 0.75
+"""Share of a lesion's surface that its organ must touch for the lesion to lie within it."""
+
+FACES_OF_A_BALL = 1.5
+"""Area of the voxel faces of a ball over its surface: its three projections, twice each, are 6 against 4 pi r2."""
 
 ONE_PIECE = 0.1
 """An organ whose second piece is larger than this share of its first is no single body, and its hull means nothing."""
@@ -98,7 +104,9 @@ def _closest(
             words={"a": readable_name(lesion), "kind": _KINDS[tool]},
             key=Choice(readable_name(key)),
             wrong=tuple(
-                Choice(readable_name(other), f"{_told(found, rules)} away; the right one is {_told(best, rules)} away")
+                Choice(
+                    readable_name(other), f"{_told(found, rules)} away; the correct one is {_told(best, rules)} away"
+                )
                 for found, other in order[1:]
             ),
             evidence=tuple(evidence(view, tool, rules.length_unit, first=lesion, second=other) for _, other in order),
@@ -142,7 +150,7 @@ def lesion_vessel_distance(view: CaseView, rules: Rules, random: Random) -> Iter
 def _between_surfaces(view: CaseView, measured: Quantity) -> Quantity:
     """A distance between voxel centres, with a range that also holds the one between the voxels' outer faces."""
     low = max(0.0, measured.value - max(view.geometry.spacing_mm))
-    return Quantity(measured.value, low, measured.high, measured.unit)
+    return Quantity(measured.value, low, measured.high, measured.unit, measured.step)
 
 
 def _vessel_pairs(view: CaseView, random: Random) -> list[tuple[str, str]]:
@@ -216,10 +224,10 @@ def _contact_candidates(view: CaseView, lesion: str) -> list[str]:
 
 @subtask("EXT", "lesion_outside_organ")
 def lesion_outside_organ(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]:
-    """Whether a quarter or more of a lesion lies outside the convex hull of its organ.
+    """Whether a lesion bulges out of its organ: a quarter or more of it lies outside the organ's outer contour.
 
-    The hull is that of the organ's own label, without the lesion. It also holds what the organ wraps around, so the
-    question is about the hull and not about the organ; "any part" would hang on a single voxel.
+    The contour is the convex hull of the organ's own label, without the lesion. A hull also holds the hollows of the
+    organ: of a lesion inside it that the organ does not surround, nobody asks. "Any part" would hang on a single voxel.
     """
     for lesion in lesions(view, "place", random):
         organ = organ_of(view, lesion)
@@ -230,11 +238,14 @@ def lesion_outside_organ(view: CaseView, rules: Rules, random: Random) -> Iterat
             continue
         outside = 100 - inside.value
         right, wrong = ("yes", "no") if outside >= OUTSIDE_PERCENT else ("no", "yes")
+        if right == "no" and not _surrounded(view, lesion, organ):
+            view.refuse("the lesion lies in a hollow of the organ, or at its border", lesion, organ)
+            continue
         yield Draft(
             task="EXT",
             subtask="lesion_outside_organ",
             structures=(lesion, organ),
-            words={"a": readable_name(lesion), "b": organ_words(view, organ)},
+            words={"a": readable_name(lesion), "b": with_article(view, [organ])},
             key=Choice(right),
             wrong=(Choice(wrong, f"{shown_value(outside, '%', 0)} of it lies outside"),),
             evidence=(evidence(view, "share_inside", inner=lesion, outer=organ),),
@@ -258,6 +269,15 @@ def _has_hull(view: CaseView, lesion: str, organ: str) -> bool:
     return True
 
 
+def _surrounded(view: CaseView, lesion: str, organ: str) -> bool:
+    """Whether the faces that a lesion shares with its organ are most of the surface of a ball of its volume."""
+    area = figure(view, "contact_area", lesion, organ, first=lesion, second=organ)
+    if area is None:
+        return False
+    radius_mm = (view.volume(lesion).value * 1000 * 3 / (4 * math.pi)) ** (1 / 3)
+    return area.value >= SURROUNDED * FACES_OF_A_BALL * 4 * math.pi * radius_mm**2
+
+
 def _hull_room(volume: Quantity) -> float:
     """By how many percent of the lesion half a voxel more or less of a hull changes the share inside, at most.
 
@@ -268,5 +288,4 @@ def _hull_room(volume: Quantity) -> float:
 
 
 def _told(found: Quantity, rules: Rules) -> str:
-    stated = found.to(rules.length_unit)
-    return shown_value(stated.value, stated.unit)
+    return shown(found.to(rules.length_unit))

@@ -13,18 +13,24 @@ from random import Random
 
 import numpy as np
 
-from monai_spatialqa.items.draft import Choice, Draft, Rules, subtask
-from monai_spatialqa.items.lesion_case import NOT_MEASURED, Share, lesions, organ_words, shares, unrelated
-from monai_spatialqa.items.options import interval_choices, value_choices
+from monai_spatialqa.items.draft import Choice, Draft, Rules, either_way, subtask
+from monai_spatialqa.items.lesion_case import NOT_MEASURED, Share, lesions, share_words, shares, unrelated
+from monai_spatialqa.items.options import in_intervals, ladder_choices, value_choices
 from monai_spatialqa.items.quantity import Quantity, relative_gap
 from monai_spatialqa.items.ranking import robust_margin
 from monai_spatialqa.items.tools import evidence, run_tool
 from monai_spatialqa.items.view import AXES, CaseView
-from monai_spatialqa.items.wording import readable_name, shown_value
+from monai_spatialqa.items.wording import readable_name, shown
 from monai_spatialqa.records import Components
 
 SPECK_ML = 0.1
 """Pieces below this volume are specks. Where one is below twice that, it is not clear what counts, and nobody asks."""
+
+SHARE_CUTS = (1.0, 2.0, 5.0, 10.0, 25.0, 50.0, 75.0, 90.0)
+"""Percent at which shares are parted: about the steps in which tumour load is reported, finer where it is small."""
+
+LEAST_SHARE = 0.5
+"""A lesion below so many percent of the whole is small, and nobody asks how small."""
 
 ALL_OF_IT = 95.0
 """A lesion that makes up more percent of the whole than this is the whole, and its share no question."""
@@ -37,23 +43,20 @@ AXIAL_DEG = 10.0
 def lesion_share_interval(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]:
     """In which interval a lesion's share of its organ lies, or a part's share of the whole tumour, by volume."""
     for share, key in _shares(view, random):
-        places = random.sample(range(rules.options), rules.options)
-        tried = (interval_choices(key, rules, random, place, below=100.0) for place in places)
-        choices = next((found for found in tried if found is not None), None)
-        if choices is None:
-            view.refuse("no round intervals hold the range of the value", share.part)
+        choices = ladder_choices(key, SHARE_CUTS, rules, random)
+        if not choices:
+            view.refuse("no intervals of use hold it for certain", share.part)
             continue
-        yield Draft(
+        draft = Draft(
             task="VOL",
             subtask="lesion_share_interval",
-            structures=(share.part, *share.whole),
-            words=_share_words(view, share),
-            key=choices[0],
-            wrong=choices[1],
+            structures=share.structures,
+            words=share_words(view, share),
+            key=choices[0][0],
+            wrong=(),
             evidence=(evidence(view, "volume_share", part=share.part, whole=list(share.whole)),),
-            margin=choices[2],
-            ordered=True,
         )
+        yield in_intervals(draft, choices)
 
 
 @subtask("VOLEST", "lesion_share_percent")
@@ -63,9 +66,9 @@ def lesion_share_percent(view: CaseView, rules: Rules, random: Random) -> Iterat
         yield Draft(
             task="VOLEST",
             subtask="lesion_share_percent",
-            structures=(share.part, *share.whole),
-            words=_share_words(view, share),
-            key=Choice(shown_value(key.value, "%"), value=key.value, unit="%"),
+            structures=share.structures,
+            words=share_words(view, share),
+            key=Choice(shown(key), value=key.value, unit="%"),
             wrong=(),
             evidence=(evidence(view, "volume_share", part=share.part, whole=list(share.whole)),),
             format="numeric",
@@ -79,14 +82,10 @@ def _shares(view: CaseView, random: Random) -> Iterator[tuple[Share, Quantity]]:
         if key.value > ALL_OF_IT:
             view.refuse("the lesion is nearly all of the whole", share.part)
             continue
+        if key.value < LEAST_SHARE:
+            view.refuse("the lesion is too small a part of the whole to say how small", share.part)
+            continue
         yield share, key
-
-
-def _share_words(view: CaseView, share: Share) -> dict[str, str]:
-    """What the whole consists of is said part by part: an organ's label may leave its tumour out."""
-    names = [organ_words(view, name) for name in share.members if view.structure(name).voxel_count]
-    together = f"{', '.join(names[:-1])} and {names[-1]} taken together" if len(names) > 1 else names[0]
-    return {"a": readable_name(share.part), "whole": together}
 
 
 @subtask("VOL", "lesion_piece_count")
@@ -131,7 +130,7 @@ def lesion_largest_piece(view: CaseView, rules: Rules, random: Random) -> Iterat
             subtask="lesion_largest_piece",
             structures=(lesion,),
             words={"a": readable_name(lesion), "unit": rules.volume_unit},
-            key=Choice(shown_value(key.value, key.unit), value=key.value, unit=key.unit),
+            key=Choice(shown(key), value=key.value, unit=key.unit),
             wrong=(),
             evidence=(evidence(view, "largest_component", rules.volume_unit, structure=lesion),),
             format="numeric",
@@ -192,7 +191,7 @@ def lesion_axial_diameter(view: CaseView, rules: Rules, random: Random) -> Itera
         plausible = [
             (Quantity(found.perpendicular_mm, 0.0, 0.0, "mm"), "the diameter perpendicular to the longest one"),
             (Quantity(found.longest_mm / 2, 0.0, 0.0, "mm"), "the radius"),
-            *((view.extent(lesion, axis), f"{AXES[axis]} edge of the bounding box") for axis in (2, 1, 0)),
+            *((view.extent(lesion, axis), f"the {AXES[axis]} edge of its bounding box") for axis in (2, 1, 0)),
             *(
                 (other, f"the diameter of the {readable_name(name)}")
                 for name in names
@@ -232,20 +231,27 @@ def lesion_larger(view: CaseView, rules: Rules, random: Random) -> Iterator[Draf
         if relative_gap(one.value, other.value) < rules.comparison_gap:
             view.refuse("two figures are too near to compare", *sorted((first, second)))
             continue
-        right, wrong = ("yes", "no") if one.value > other.value else ("no", "yes")
-        yield Draft(
-            task="COMP",
-            subtask="lesion_larger",
-            structures=(first, second),
-            words={"a": readable_name(first), "b": readable_name(second)},
-            key=Choice(right),
-            wrong=(Choice(wrong, f"{_shown(one, rules)} against {_shown(other, rules)}"),),
-            evidence=tuple(evidence(view, "volume", rules.volume_unit, structure=name) for name in (first, second)),
-            format="yesno",
-            margin=robust_margin(one, other),
+        larger, smaller = (first, second) if one.value > other.value else (second, first)
+        why = " and ".join(
+            f"the {readable_name(name)} has {shown(view.volume(name).to(rules.volume_unit))}"
+            for name in (larger, smaller)
         )
+        margin = robust_margin(one, other)
 
+        def asking(
+            true: bool, larger: str = larger, smaller: str = smaller, why: str = why, margin: float = margin
+        ) -> Draft:
+            asked = (larger, smaller) if true else (smaller, larger)
+            return Draft(
+                task="COMP",
+                subtask="lesion_larger",
+                structures=asked,
+                words={"a": readable_name(asked[0]), "b": readable_name(asked[1])},
+                key=Choice("yes" if true else "no"),
+                wrong=(Choice("no" if true else "yes", why),),
+                evidence=tuple(evidence(view, "volume", rules.volume_unit, structure=name) for name in asked),
+                format="yesno",
+                margin=margin,
+            )
 
-def _shown(found: Quantity, rules: Rules) -> str:
-    stated = found.to(rules.volume_unit)
-    return shown_value(stated.value, stated.unit)
+        yield either_way(asking, random)

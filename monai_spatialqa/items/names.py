@@ -26,6 +26,16 @@ def _series(name: str) -> str | None:
     return "_".join(kept) if len(kept) < len(words) else None
 
 
+def of_one_series(first: str, second: str) -> bool:
+    """Whether two structures are of one numbered series, so that their numbers tell which others lie near.
+
+    Example:
+        >>> of_one_series("vertebrae_L1", "vertebrae_L3"), of_one_series("rib_left_3", "vertebrae_T7")
+        (True, False)
+    """
+    return _series(first) is not None and _series(first) == _series(second)
+
+
 def told_by_names(first: str, second: str, axis: int) -> bool:
     """Whether the names alone tell how two structures lie along R (0), A (1) or S (2).
 
@@ -37,7 +47,7 @@ def told_by_names(first: str, second: str, axis: int) -> bool:
     """
     if axis == LEFT_RIGHT:
         return side_of_name(first) != side_of_name(second)
-    if axis == SUPERIOR_INFERIOR and _series(first) is not None and _series(first) == _series(second):
+    if axis == SUPERIOR_INFERIOR and of_one_series(first, second):
         return True
     return bool(_LEVELS.intersection(_words(first))) and bool(_LEVELS.intersection(_words(second)))
 
@@ -59,7 +69,7 @@ def whole_organs(view: CaseView, purpose: Purpose) -> list[str]:
     kept = []
     for name in view.askable(purpose):
         if name not in tumours and (name in hosts or {name, "_".join(_words(name))} & named):
-            view.refuse("its tumour has a label of its own", name)
+            view.leave_out("its tumour has a label of its own", name)
         else:
             kept.append(name)
     return kept

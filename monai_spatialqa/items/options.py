@@ -159,7 +159,7 @@ def ladder_choices(key: Quantity, ladder: Sequence[float], rules: Rules, random:
     """Intervals whose cuts are neighbours on a ladder of customary figures, with the key at every place it can have.
 
     Rungs that the half-voxel range of the key, and the value gap on either side of it, do not keep clear of are left
-    out.
+    out. So are sets of rungs that all lie far from the key: below or above the end next to it, by ``FARTHEST`` times.
 
     Args:
         key: in the unit of the ladder.
@@ -172,6 +172,8 @@ def ladder_choices(key: Quantity, ladder: Sequence[float], rules: Rules, random:
     found = []
     for start in range(len(rungs) - rules.options + 2):
         cuts = rungs[start : start + rules.options - 1]
+        if cuts[0] > key.value * FARTHEST or cuts[-1] < key.value / FARTHEST:
+            continue
         found.append(_between(cuts, sum(cut < key.value for cut in cuts), key))
     random.shuffle(found)
     return found

@@ -219,7 +219,9 @@ class CaseView:
         if pair is None or pair.distance_mm is None:
             return None
         half = self.step_mm / 2
-        return Quantity(pair.distance_mm, max(0.0, pair.distance_mm - half), pair.distance_mm + half, "mm", self.step_mm)
+        return Quantity(
+            pair.distance_mm, max(0.0, pair.distance_mm - half), pair.distance_mm + half, "mm", self.step_mm
+        )
 
     def diameter(self, name: str) -> Quantity | None:
         """Longest axial diameter, mm, half a voxel more or less; None where it was not measured."""

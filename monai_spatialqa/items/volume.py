@@ -19,7 +19,7 @@ from monai_spatialqa.items.wording import readable_name, shown, shown_value
 from monai_spatialqa.records.item import Evidence
 
 FARTHEST_THRESHOLD = 2.5
-"""A threshold this many times the volume, or as many times smaller, is no question: anybody knows on which side it is."""
+"""A threshold this many times the volume, or as many times smaller, is no question: anybody knows the answer."""
 
 
 def _structures(view: CaseView, random: Random) -> list[str]:

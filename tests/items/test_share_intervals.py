@@ -1,4 +1,4 @@
-"""Intervals of a share: below 100 percent, and none that its width gives away."""
+"""Intervals of a share: customary cuts, which keep clear of the value and are not far from it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from random import Random
 import pytest
 
 from monai_spatialqa.items.draft import Rules
-from monai_spatialqa.items.options import interval_choices
+from monai_spatialqa.items.lesions import SHARE_CUTS
+from monai_spatialqa.items.options import FARTHEST, interval_choices, ladder_choices
 from monai_spatialqa.items.quantity import Quantity
 
 
@@ -18,14 +19,26 @@ def cuts_of(found):
     return sorted({float(number) for choice in (found[0], *found[1]) for number in re.findall(r"[\d.]+", choice.text)})
 
 
-@pytest.mark.parametrize("place", range(4))
-def test_no_cut_reaches_what_the_value_cannot(place):
-    key = Quantity(60.0, 55.0, 66.0, "%")
-    found = interval_choices(key, Rules(), Random(1), place, below=100.0)
-    free = interval_choices(key, Rules(), Random(1), place)
-    assert free is not None
-    assert (found is None) == (cuts_of(free)[-1] >= 100)
-    assert found is None or found[0].text == free[0].text
+@pytest.mark.parametrize("value", [0.6, 1.3, 3.0, 7.0, 18.0, 35.0, 62.0, 83.0])
+def test_shares_are_asked_for_at_customary_cuts(value):
+    key = Quantity(value, value * 0.95, value * 1.05, "%")
+    found = ladder_choices(key, SHARE_CUTS, Rules(), Random(1))
+    assert found
+    for each in found:
+        cuts = cuts_of(each)
+        assert len(cuts) == 3
+        assert set(cuts) <= set(SHARE_CUTS)
+        assert all(not key.low / 1.15 <= cut <= key.high * 1.15 for cut in cuts)
+        assert sum(cut < value for cut in cuts) == each[0].place
+        assert value / FARTHEST <= cuts[-1]
+        assert cuts[0] <= value * FARTHEST
+        assert each[2] > 1
+    places = {each[0].place for each in found}
+    assert not 2 < value < 75 or len(places) >= 3  # the key is not always the lowest or the highest
+
+
+def test_a_range_as_wide_as_the_ladder_has_no_intervals():
+    assert ladder_choices(Quantity(10.0, 0.5, 99.0, "%"), SHARE_CUTS, Rules(), Random(1)) == []
 
 
 @pytest.mark.parametrize("place", range(4))

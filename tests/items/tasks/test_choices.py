@@ -78,7 +78,7 @@ def test_br_003_items_in_any_unit_state_the_same_quantity(fine, make_items, unit
             if name == "extent_value":
                 assert found.unit == length_unit
                 value = numbers(reference.answer_text)[0] / PER_BASE_UNIT[length_unit]
-                assert value == pytest.approx(own.box.extent_mm[found.arguments["axis"]], rel=0.006)
+                assert value == pytest.approx(own.box.extent_mm[found.arguments["axis"]], abs=0.5)
             if name == "volume_interval":
                 assert all(option.endswith((volume_unit, "or more")) for option in item.options)
                 assert sum(option.count(volume_unit) for option in item.options) == 6
@@ -192,11 +192,10 @@ def test_intervals_are_of_one_width_so_that_it_does_not_tell_the_key():
     assert abs(hits / tries - 0.5) < 0.06
 
 
-def test_intervals_may_be_refused_for_their_width_and_their_end():
+def test_intervals_may_be_refused_for_their_width():
     wide = Quantity(10.0, 4.0, 20.0, "ml")
     assert interval_choices(wide, Rules(), Random(0)) is not None
     assert interval_choices(wide, Rules(), Random(0), widest=WIDEST) is None
-    assert interval_choices(Quantity(90.0, 89.0, 91.0, "%"), Rules(), Random(0), 0, below=100.0) is None
     assert interval_choices(Quantity(1.0, 0.0, 2.0, "ml"), Rules(), Random(0)) is None
     assert interval_choices(Quantity(1.0, 0.0, math.inf, "ml"), Rules(robust=False), Random(0)) is not None
 

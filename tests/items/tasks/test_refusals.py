@@ -10,6 +10,7 @@ import pytest
 from monai_spatialqa.anatomy import load_label_map
 from monai_spatialqa.items.draft import SUBTASKS, Refusals, Rules
 from monai_spatialqa.items.names import told_by_names, whole_organs
+from monai_spatialqa.items.ranking import PLAIN
 from monai_spatialqa.items.view import CaseView
 from monai_spatialqa.records.measurement import Components
 
@@ -43,6 +44,11 @@ ALONE = {
 """What can be asked of one structure."""
 
 
+def refused(view):
+    """Reasons why structures were left out or questions not made, counted."""
+    return view.left_out_counts() + view.not_made_counts()
+
+
 def with_status(status, **more):
     return {name: said | {"status": status} | more for name, said in LAYOUT.items()}
 
@@ -66,7 +72,7 @@ def test_unfit_structures_are_refused_and_counted(by_hand, make_items, status):
         for name in names:
             view = CaseView(by_hand(with_status(status)))
             assert make_items(view, name) == []
-            assert view.refusal_counts()[status] == len(LAYOUT)
+            assert refused(view)[status] == len(LAYOUT)
 
 
 def test_one_unfit_structure_does_not_stop_the_others(by_hand, make_items):
@@ -88,7 +94,7 @@ def test_without_orientation_only_volumes_are_asked_for(by_hand, make_items):
         for name in names:
             view = CaseView(record)
             assert bool(make_items(view, name)) == (code in ("VOL", "COMP", "VOLEST"))
-            assert bool(view.refusal_counts()["orientation_unknown"]) == (code in ("DIR", "EXT"))
+            assert bool(refused(view)["orientation_unknown"]) == (code in ("DIR", "EXT"))
 
 
 def turned(degrees):
@@ -103,7 +109,7 @@ def test_extents_are_asked_where_the_grid_is_that_of_the_patient(by_hand, make_i
         view = CaseView(by_hand(LAYOUT, affine_ras_mm=turned(degrees)))
         assert view.tilt_deg == pytest.approx(degrees, abs=1e-5)
         assert bool(make_items(view, name)) == asked
-        assert view.refusal_counts()["oblique grid"] == (0 if asked else len(LAYOUT))
+        assert refused(view)["oblique grid"] == (0 if asked else len(LAYOUT))
 
 
 def test_on_a_sheared_grid_extents_are_those_of_the_patient(by_hand, make_items):
@@ -124,7 +130,7 @@ def test_a_stray_part_is_not_measured_as_extent(by_hand, make_items):
     for name in TASKS["EXT"]:
         view = CaseView(by_hand(layout))
         assert all("liver" not in item.structures for item, _ in make_items(view, name))
-        assert view.refusal_counts()["parts apart from the largest one widen its box"] == 1
+        assert refused(view)["parts apart from the largest one widen its box"] == 1
 
 
 def test_nameless_structures_are_not_asked_about(by_hand, make_items):
@@ -133,7 +139,7 @@ def test_nameless_structures_are_not_asked_about(by_hand, make_items):
         for name in names:
             view = CaseView(record)
             assert make_items(view, name) == []
-            assert view.refusal_counts()["no name"] == len(LAYOUT)
+            assert refused(view)["no name"] == len(LAYOUT)
 
 
 def test_organs_without_their_tumour_have_no_size(by_hand, make_items):
@@ -141,7 +147,7 @@ def test_organs_without_their_tumour_have_no_size(by_hand, make_items):
     view = CaseView(by_hand(layout))
     left = {"liver", "kidney_left", "kidney_right"}
     assert set(whole_organs(view, "size")) == set(layout) - left
-    assert view.refusal_counts()["its tumour has a label of its own"] == 3
+    assert refused(view)["its tumour has a label of its own"] == 3
     for name in TASKS["VOL"] + TASKS["COMP"] + TASKS["VOLEST"] + TASKS["EXT"]:
         assert all(not left & set(item.structures) for item, _ in make_items(by_hand(layout), name))
 
@@ -198,7 +204,7 @@ def test_structures_beside_each_other_have_no_order(by_hand, make_items):
     }
     view = CaseView(by_hand(layout))
     assert make_items(view, "relation") == []
-    assert view.refusal_counts()["the two lie too much beside each other"] == 2
+    assert refused(view)["the two lie too much beside each other"] == 2
     layout["spleen"]["center"] = (26.0, 26.0, 26.0)
     assert make_items(by_hand(layout), "relation")
 
@@ -208,7 +214,7 @@ def test_box_centre_and_centroid_must_agree(by_hand, make_items):
     for name in ("relation", "direction_pair"):
         view = CaseView(by_hand(layout))
         assert make_items(view, name) == []
-        assert view.refusal_counts()["box centres and centroids disagree"]
+        assert refused(view)["box centres and centroids disagree"]
 
 
 @pytest.mark.parametrize(("second", "asked"), [(49.0, True), (51.0, False)])
@@ -216,7 +222,7 @@ def test_a_main_direction_is_twice_any_other(by_hand, make_items, second, asked)
     layout = {"liver": {}, "spleen": {"center": (10.0, second, 100.0)}}
     view = CaseView(by_hand(layout))
     assert bool(make_items(view, "dominant_direction")) == asked
-    assert bool(view.refusal_counts()["no main direction"]) != asked
+    assert bool(refused(view)["no main direction"]) != asked
 
 
 def test_br_169_near_equal_volumes_are_not_compared(by_hand, make_items):
@@ -226,10 +232,10 @@ def test_br_169_near_equal_volumes_are_not_compared(by_hand, make_items):
         for name in ("larger_side", "ratio_value", "ratio_interval"):
             view = CaseView(by_hand(layout))
             assert bool(make_items(view, name)) == asked
-            assert bool(view.refusal_counts()["two figures are too near to compare"]) != asked
+            assert bool(refused(view)["two figures are too near to compare"]) != asked
         pair = {"liver": layout["kidney_left"], "spleen": layout["kidney_right"]}
         assert bool(make_items(by_hand(pair), "larger_than")) == asked
-        four = pair | {"pancreas": {"ml": 100.0}, "stomach": {"ml": 400.0}}
+        four = pair | {"pancreas": {"ml": 200.0}, "stomach": {"ml": 500.0}}
         assert bool(make_items(by_hand(four), "largest_of")) == asked
         assert make_items(by_hand(four), "smallest_of")
 
@@ -273,7 +279,7 @@ def test_totals_of_structures_that_share_voxels_are_refused(by_hand, make_items)
     )
     view = CaseView(shared)
     assert make_items(view, "total_estimate") == []
-    assert view.refusal_counts()["they share voxels"] == 1
+    assert refused(view)["they share voxels"] == 1
 
 
 def test_cases_with_little_in_them_yield_little(by_hand, make_items):
@@ -289,3 +295,24 @@ def test_oblique_grids_have_directions(records, make_items):
     assert CaseView(found).tilt_deg > 10
     assert all(make_items(found, name) for name in ("relation", "dominant_direction", "direction_pair"))
     assert np.isfinite(CaseView(found).reach("liver", 0)).all()
+
+
+@pytest.mark.parametrize(("gap", "asked"), [(49.0, True), (51.0, False)])
+def test_directions_of_structures_far_apart_are_plain(by_hand, make_items, gap, asked):
+    """Bodies of 50 and 80 mm: no question once the shorter one would fit between them."""
+    away = 65.0 + gap
+    layout = {
+        "liver": {"size": (80.0, 80.0, 80.0)},
+        "spleen": {"center": (away, away, away), "size": (50.0, 50.0, 50.0)},
+    }
+    for name in ("relation", "direction_pair"):
+        view = CaseView(by_hand(layout))
+        assert bool(make_items(view, name)) == asked
+        assert bool(refused(view)[PLAIN]) != asked
+
+
+def test_volumes_far_from_alike_are_plain(by_hand, make_items):
+    layout = {"liver": {"ml": 1500.0}, "spleen": {"ml": 200.0}}
+    view = CaseView(by_hand(layout))
+    assert make_items(view, "larger_than") == []
+    assert refused(view)[PLAIN] == 1
