@@ -120,4 +120,4 @@ def _browse(page: str, options: list[str]) -> str:
         path = Path(name, "page.html")
         path.write_text(page, encoding="utf-8")
         command = [chromium, *always, f"--user-data-dir={name}/profile", *options, path.as_uri()]
-        return subprocess.run(command, check=True, capture_output=True, text=True, timeout=120).stdout
+        return subprocess.run(command, check=True, capture_output=True, encoding="utf-8", timeout=120).stdout

@@ -24,7 +24,7 @@ class Inputs:
         references: theirs.
         measurements: by case; none where the settings name no file.
         known_ids: ids of all items of the file, chosen or not.
-        unanswerable: ids of items that ask for mm or ml of views without a scale; they are not asked.
+        unanswerable: ids of items with lengths or volumes, where the views tell no scale; they are not asked.
     """
 
     items: list[Item]
@@ -48,7 +48,7 @@ def load_inputs(settings: EvaluateSettings) -> Inputs:
     unanswerable = sorted({item.item_id for item in chosen} - {item.item_id for item in items})
     if not items:
         raise FileReadError(
-            "every item asks for a number in mm or ml, and the views tell no scale",
+            "every item has lengths or volumes in it, and the views tell no scale",
             code="no_records",
             file=settings.items_file,
             key="views::tell::scale",

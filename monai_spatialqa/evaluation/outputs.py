@@ -70,7 +70,7 @@ class RunSummary(BaseModel):
 
     inputs: dict[str, str | None] = Field(description="items, references, measurements and images_root")
     settings: dict[str, Any] = Field(description="everything that shapes answers and scores")
-    unanswerable: list[str] = Field(description="ids of items for a number, not asked: the views tell no scale")
+    unanswerable: list[str] = Field(description="with lengths or volumes, not asked: the views tell no scale")
     failed_cases: dict[str, dict[str, str | None]] = Field(description="case -> why its scan could not be shown")
     stopped: str | None = Field(description="why asking was given up")
     results: list[RunResult] = Field(description="the model, the model without images, the baselines")

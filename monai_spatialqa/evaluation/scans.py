@@ -12,6 +12,8 @@ import numpy as np
 
 from monai_spatialqa.errors import FileReadError, GeometryError, SpatialQAError
 from monai_spatialqa.evaluation.settings import EvaluateSettings
+from monai_spatialqa.items.quantities_in_text import quantities_in
+from monai_spatialqa.quantities import UNITS, unit_named
 from monai_spatialqa.readers.scans import read_scan
 from monai_spatialqa.records import Measurement
 from monai_spatialqa.records.files import system_path
@@ -168,5 +170,12 @@ def image_path(item: Item, settings: EvaluateSettings) -> Path:
 
 
 def can_answer(item: Item, views: ViewSettings) -> bool:
-    """Whether a model could know the answer: a number in mm or ml needs a scale."""
-    return item.format != "numeric" or views.scale_known
+    """Whether a model could know the answer: lengths and volumes, asked for or compared with, need a scale."""
+    return views.scale_known or not _needs_scale(item)
+
+
+def _needs_scale(item: Item) -> bool:
+    """Whether a length, area or volume stands in the question, in an option, or is asked for; shares do not count."""
+    written = {each.unit for text in (item.question, *item.options) for each in quantities_in(text)}
+    units = written | {unit_named(item.answer_unit)}
+    return any(UNITS[unit].dimension in ("length", "area", "volume") for unit in units if unit is not None)

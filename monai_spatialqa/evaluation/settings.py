@@ -16,7 +16,7 @@ from monai_spatialqa.llm import LLMSettings
 from monai_spatialqa.records.answer import ModelKind
 from monai_spatialqa.records.files import system_path
 from monai_spatialqa.records.item import TaskCode
-from monai_spatialqa.rendering.view_settings import ViewSettings
+from monai_spatialqa.rendering.view_settings import ViewSettings, views_key
 
 BaselineName = Literal["random", "always_a", "frequency", "oracle"]
 """What is scored beside a model without asking anybody; the blind baseline is asked, see ``blind``."""
@@ -184,6 +184,7 @@ class EvaluateSettings(BaseModel):
         return {
             "adapter": {name: value for name, value in described.items() if name != "base_url"},
             "views": None if blind else self.views.model_dump(mode="json"),
+            "pixels": None if blind else views_key(self.views),
             "modality": None if blind else self.modality,
             "preset": self.prompt.sha256,
             "abstain": self.abstain,

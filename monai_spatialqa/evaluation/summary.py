@@ -53,7 +53,7 @@ def summary_lines(summary: EvaluateSummary, settings: EvaluateSettings, unanswer
     lines += result_lines(summary.results)
     if unanswerable:
         lines.append(
-            f"{unanswerable} items ask for a number in mm or ml; they were not asked, for the views tell no scale"
+            f"{unanswerable} items have lengths or volumes in them; they were not asked, for the views tell no scale"
         )
     folder = settings.output
     blind_only = settings.blind == "only"

@@ -16,7 +16,11 @@ def test_rows_agree(tmp_path: Path) -> None:
     json_file = tmp_path / "out.json"
     command = [sys.executable, "-m", "tests.benchmarks", "--quick", "--repeats", "1", "--json", str(json_file)]
     done = subprocess.run(
-        [*command, "--in-process", "--only", *ROWS.split()], cwd=ROOT, capture_output=True, text=True, check=False
+        [*command, "--in-process", "--only", *ROWS.split()],
+        cwd=ROOT,
+        capture_output=True,
+        encoding="utf-8",
+        check=False,
     )
     assert done.returncode == 0, done.stderr
     found = json.loads(json_file.read_text())

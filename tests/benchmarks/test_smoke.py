@@ -23,7 +23,7 @@ def bench(tmp_path: Path, *options: str) -> tuple[str, dict[str, Any]]:
         [sys.executable, "-m", "tests.benchmarks", "--quick", "--repeats", "1", "--json", str(json_file), *options],
         cwd=ROOT,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         check=False,
     )
     assert done.returncode == 0, done.stderr

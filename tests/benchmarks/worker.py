@@ -96,7 +96,7 @@ def run_apart(job: Job) -> timing.Timed:
         [sys.executable, "-m", "tests.benchmarks.worker", json.dumps(asdict(job))],
         cwd=ROOT,
         stdout=subprocess.PIPE,
-        text=True,
+        encoding="utf-8",
         check=False,
     )
     if done.returncode:

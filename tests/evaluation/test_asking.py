@@ -13,9 +13,12 @@ import pytest
 
 from monai_spatialqa.errors import JournalError, SettingsError, SpatialQAError
 from monai_spatialqa.evaluation import rescore, run_evaluation
+from monai_spatialqa.evaluation.scans import can_answer
 from monai_spatialqa.models import Adapter, ModelReply, Question, register_adapter
 from monai_spatialqa.records import read_records
 from monai_spatialqa.records.answer import Answer, Score
+from monai_spatialqa.records.item import Item
+from monai_spatialqa.rendering.view_settings import ViewSettings
 from tests.evaluation.small_run import right_reply, small_settings, write_small_run
 from tests.servers.openai_server import Asked, Response, ScriptedServer, problem, reply
 
@@ -297,8 +300,25 @@ def test_br_203_the_prompt_gives_the_physical_size_or_numbers_are_not_asked() ->
         hidden = {"kind": "planes", "tell": {"scale": False}}
         run_evaluation(small_settings(server.base_url, views=hidden, output_dir="hidden"))
     summary = json.loads(Path("hidden/summary.json").read_text())
-    assert summary["unanswerable"] == ["case_a-volest", "case_b-volest"]
-    assert summary["results"][0]["counts"]["items"] == 10
+    assert summary["unanswerable"] == [f"case_{case}-{task}" for case in "ab" for task in ("dist", "ext", "volest")]
+    assert summary["results"][0]["counts"]["items"] == 6
+
+
+@pytest.mark.parametrize(
+    ("question", "options", "answerable"),
+    [
+        ("What is the volume of the liver?", ["less than 900 ml", "900 ml or more"], False),
+        ("How many times as large as the spleen is the liver?", ["2 to 3 times", "more than 3 times"], True),
+        ("Is the liver wider than 20 cm?", ["yes", "no"], False),
+        ("Which share of the kidney is the tumour?", ["less than 10 %", "10 % or more"], True),
+    ],
+)
+def test_br_203_choices_between_lengths_or_volumes_need_a_scale(question, options, answerable) -> None:
+    item = next(read_records(Path("items.jsonl"), Item)).model_copy(
+        update={"format": "mca", "question": question, "options": options}
+    )
+    assert can_answer(item, ViewSettings(kind="planes", tell={"scale": False})) is answerable
+    assert can_answer(item, ViewSettings(kind="planes"))
 
 
 def test_an_unknown_modality_is_refused_before_anything_is_asked() -> None:

@@ -159,7 +159,9 @@ def test_several_workers_use_one_thread_each(functions: ModuleType, monkeypatch:
 def test_neither_the_module_nor_a_worker_imports_torch(functions: ModuleType) -> None:
     code = "import sys, monai_spatialqa.execution; sys.exit(str({'torch', 'monai', 'numpy'} & set(sys.modules)))"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, encoding="utf-8", check=False
+    )
     assert done.stderr.strip() == "set()"
     assert dict(map_cases(functions.modules, [1], workers=1)) == {1: []}
 
@@ -205,7 +207,7 @@ def start_script(folder: Path, guard: str) -> subprocess.Popen[str]:
         env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        text=True,
+        encoding="utf-8",
         start_new_session=True,
     )
 

@@ -17,6 +17,6 @@ print(encoder.result().count.tolist())
 
 
 def test_measuring_without_a_folder_for_the_cache() -> None:
-    done = subprocess.run([sys.executable, "-c", _MEASURE], capture_output=True, text=True, timeout=300)
+    done = subprocess.run([sys.executable, "-c", _MEASURE], capture_output=True, encoding="utf-8", timeout=300)
     assert done.returncode == 0, done.stderr
     assert done.stdout.split() == ["[3]"]

@@ -158,7 +158,7 @@ def test_files_are_short(module_file):
 
 def test_importing_the_package_is_cheap():
     code = f"import {PACKAGE}, sys; print([name for name in ('torch', 'monai', 'numpy') if name in sys.modules])"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True)
     assert done.stdout.strip() == "[]"
 
 

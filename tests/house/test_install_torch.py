@@ -80,7 +80,7 @@ def test_the_cpu_build_is_taken_where_the_default_needs_cuda(tmp_path):
 
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         command = [str(python), str(SCRIPT), "--constraints", str(constraints), *arguments]
-        return subprocess.run(command, env=clean | settings, capture_output=True, text=True)
+        return subprocess.run(command, env=clean | settings, capture_output=True, encoding="utf-8")
 
     def installed() -> str | None:
         listed = subprocess.run([str(python), "-m", "pip", "list", "--format=json"], capture_output=True, check=True)

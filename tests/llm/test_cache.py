@@ -171,7 +171,7 @@ def test_two_processes_share_the_file(tmp_path):
     processes = [
         subprocess.Popen(
             [sys.executable, "-c", WRITER, str(path), str(first), str(first + 60)],
-            env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, encoding="utf-8",
         )
         for first in (0, 30)
     ]  # fmt: skip

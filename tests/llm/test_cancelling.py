@@ -80,7 +80,7 @@ def test_a_killed_program_has_kept_every_reply(tmp_path, number):
             env=environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
-            text=True,
+            encoding="utf-8",
         )
         assert process.stdout is not None
         told = {process.stdout.readline().strip() for _ in range(3)}

@@ -105,7 +105,11 @@ def test_br_096_memory_does_not_follow_the_volume(tmp_path, to_nifti):
     """
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, env=environment, check=False
+        [sys.executable, "-c", textwrap.dedent(code)],
+        capture_output=True,
+        encoding="utf-8",
+        env=environment,
+        check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:]
     extra, voxels, structures = map(int, done.stdout.split())

@@ -129,7 +129,11 @@ def test_br_095_handles_do_not_leak(tmp_path, write_nifti):
     """
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, env=environment, check=False
+        [sys.executable, "-c", textwrap.dedent(code)],
+        capture_output=True,
+        encoding="utf-8",
+        env=environment,
+        check=False,
     )
     assert done.returncode == 0, done.stderr[-2000:]
     assert done.stdout.strip() == str(400 * 9)

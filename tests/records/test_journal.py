@@ -273,7 +273,7 @@ def test_a_second_writer_is_refused_until_the_first_ends(path: Path) -> None:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 
     def other() -> subprocess.CompletedProcess[str]:
-        return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+        return subprocess.run(command, env=environment, capture_output=True, encoding="utf-8", check=False)
 
     with Journal(path, Row) as journal:
         refused = other()

@@ -62,5 +62,5 @@ def widths(page: Path, width: int, folder: Path) -> tuple[int, int, str]:
 def _run(page: Path, options: list[str], folder: Path) -> str:
     profile = folder / "profile"
     command = [needed(), *_OPTIONS, f"--user-data-dir={profile}", *options, page.as_uri()]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", timeout=120, check=True)
     return done.stdout

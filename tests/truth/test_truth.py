@@ -32,6 +32,7 @@ REFUSED = {
     "odd_derived/truncated_seg.nii.gz": "truncated_file",
     "odd_derived/zero_byte.nii.gz": "empty_file",
     "odd_derived/zero_pixdim_seg.nii.gz": "bad_spacing",
+    "sts_002/mr_t1.nii.gz": "intensity_image",
 }
 BY_NUMPY = {"odd_derived/shear_bright.nii.gz": "sheared", "odd_derived/qs_mismatch_seg.nii.gz": "sform"}
 
@@ -42,7 +43,7 @@ def test_every_file_agrees(compare, data_folder, tmp_path, capsys):
     printed = capsys.readouterr().out
     assert code == 0, printed
     rows = {row["file"]: row for row in json.loads(out.read_text(encoding="utf-8"))}
-    assert len(rows) == 37
+    assert len(rows) == 38
     refused = {name: row["reason"].split(":")[0] for name, row in rows.items() if row["verdict"] == "refused"}
     assert refused == REFUSED
     assert {name for name, row in rows.items() if row["against"] == "numpy"} == set(BY_NUMPY)
@@ -52,7 +53,7 @@ def test_every_file_agrees(compare, data_folder, tmp_path, capsys):
     assert sum(row["surface_difference_mm"] is not None for row in rows.values()) == 3
     for row in rows.values():
         assert row["count_difference"] == row["box_difference"] == 0
-    assert "33 agrees, 4 refused, 0 DIFFERS" in printed
+    assert "33 agrees, 5 refused, 0 DIFFERS" in printed
 
 
 def test_a_difference_is_told(compare, data_folder, tmp_path, capsys):
