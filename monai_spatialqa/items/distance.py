@@ -27,6 +27,13 @@ ALIKE = 1.5
 """Times that a distance may be the one it is compared with; beyond this, anatomy tells which structure is nearer."""
 
 
+NEAREST = 8
+"""Of so many of the nearest structures closest and order are asked, and farthest of so many of the farthest ones.
+
+What lies at the other end of the body from the anchor is no rival for the nearest.
+"""
+
+
 @subtask("DIST", "distance_value")
 def distance_value(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]:
     """How far the box centres of two structures are apart."""
@@ -63,9 +70,16 @@ def _others(names: list[str], anchor: str) -> list[str]:
     return [other for other in names if other != anchor and not of_one_series(anchor, other)]
 
 
-def _with_rivals(view: CaseView, anchor: str, first: str, others: list[str], count: int, random: Random) -> list[str]:
-    """A structure with others, those in front that lie about as far from the anchor."""
-    return with_rivals(first, others, lambda each: view.distance(anchor, each).value, ALIKE, count, random)
+def _rivals(
+    view: CaseView, anchor: str, others: list[str], rules: Rules, count: int, random: Random, *, farthest: bool = False
+) -> list[str]:
+    """Some of the nearest structures, or of the farthest ones, that lie about as far from the anchor as each other."""
+    order = ranked([(view.distance(anchor, other), other) for other in others], largest_first=farthest)
+    pool = [name for _, name in order[: max(NEAREST, count)]]
+    first = random.choice(pool)
+    return with_rivals(
+        first, pool, lambda each: view.distance(anchor, each), ALIKE, rules.comparison_gap, count, random
+    )
 
 
 def _extreme(view: CaseView, rules: Rules, random: Random, name: str, *, farthest: bool) -> Iterator[Draft]:
@@ -76,7 +90,7 @@ def _extreme(view: CaseView, rules: Rules, random: Random, name: str, *, farthes
         others = _others(names, anchor)
         if len(others) < rules.options:
             continue
-        chosen = _with_rivals(view, anchor, random.choice(others), others, rules.options, random)
+        chosen = _rivals(view, anchor, others, rules, rules.options, random, farthest=farthest)
         order = ranked([(view.distance(anchor, other), other) for other in chosen], largest_first=farthest)
         (best, key), (second, _) = order[0], order[1]
         margin = extreme_margin(order)
@@ -89,7 +103,7 @@ def _extreme(view: CaseView, rules: Rules, random: Random, name: str, *, farthes
         yield Draft(
             task="DIST",
             subtask=name,
-            structures=(anchor, *chosen),
+            structures=(anchor, *sorted(chosen)),
             words={"a": readable_name(anchor)},
             key=Choice(readable_name(key)),
             wrong=tuple(
@@ -131,7 +145,7 @@ def distance_order(view: CaseView, rules: Rules, random: Random) -> Iterator[Dra
         others = _others(names, anchor)
         if len(others) < 3:
             continue
-        chosen = _with_rivals(view, anchor, random.choice(others), others, 3, random)
+        chosen = _rivals(view, anchor, others, rules, 3, random)
         order = ranked([(view.distance(anchor, other), other) for other in chosen], largest_first=False)
         if smallest_gap(order) < rules.comparison_gap:
             view.refuse("two figures are too near to compare", anchor, *sorted(chosen))
