@@ -48,11 +48,16 @@ class RunBalance:
         return self.keys[item.subtask][reference.answer_text] if item.format == "mca" else 0, self.structures[asked]
 
     def best_of(self, versions: Sequence[Pair]) -> Pair:
-        """The version of a question whose answer its subtask, and then the run, has had least; else the first one."""
+        """The version of a question whose answer its subtask, and then the run, has had least; else the first one.
 
-        def had(pair: Pair) -> tuple[int, int]:
+        Of intervals that is the text of the key first, then its place.
+        """
+
+        def had(pair: Pair) -> tuple[int, int, int]:
             item, reference = pair
-            return self.answers[item.subtask][reference.answer], self._by_format[item.format][reference.answer]
+            text, answer = reference.answer_text, reference.answer
+            told = self.keys[item.subtask][text] if is_ordered(item) else 0
+            return told, self.answers[item.subtask][answer], self._by_format[item.format][answer]
 
         return min(versions, key=had)
 

@@ -118,11 +118,14 @@ class _Queue:
 
 
 class _Turns:
-    """Whose turn it is: the tasks one after the other, and of each task the subtask that waited longest."""
+    """Whose turn it is: the tasks one after the other, and of each task the subtask that waited longest.
+
+    Those of lesions begin: fewer cases have them.
+    """
 
     def __init__(self, names: dict[str, _Queue]) -> None:
         self._tasks: dict[str, list[str]] = {}
-        for name in names:
+        for name in sorted(names, key=lambda each: not each.startswith("lesion_")):
             self._tasks.setdefault(SUBTASKS[name].task, []).append(name)
         self._order = list(self._tasks)
 

@@ -228,7 +228,7 @@ def ratio_interval(view: CaseView, rules: Rules, random: Random) -> Iterator[Dra
         if key.value < 1:  # people say how many times as large the larger one is
             continue
         choices = ladder_choices(key, RATIO_CUTS, rules, random)
-        if not choices:
+        if all(right.place == 0 for right, _, _ in choices):  # none, or the lowest interval whatever the cuts
             view.refuse("no intervals of use hold it for certain", first, second)
             continue
         draft = Draft(

@@ -136,6 +136,13 @@ class Voxels:
         return sorted((labels == at).sum() * self.spacing.prod() / 1000 for at in range(1, count + 1))
 
 
+WAYS = (
+    ((1, "patient's right"), (-1, "patient's left")),
+    ((1, "anterior to"), (-1, "posterior to")),
+    ((1, "superior to"), (-1, "inferior to")),
+)
+
+
 def answer_of(name, item, voxels):
     """The right answer of an item, from the voxels alone."""
     first, *others = item.structures
@@ -147,11 +154,16 @@ def answer_of(name, item, voxels):
         return "yes" if voxels.contact(first, others[0]) > 0 else "no"
     if name == "lesion_outside_organ":
         return "yes" if voxels.share_outside(first, others[0]) >= 0.25 else "no"
+    if name == "lesion_place":
+        offset = voxels.center(first) - voxels.center(others[0])
+        asked = [(axis, sign) for axis, words in enumerate(WAYS) for sign, word in words if word in item.question]
+        [(axis, sign)] = asked
+        return "yes" if sign * offset[axis] > 0 else "no"
     if name == "lesion_closest_structure":
         nearest = min(others, key=lambda other: voxels.surface(first, other))
         return lesion_relations.readable_name(nearest)
     if name == "lesion_piece_count":
-        return f"{len(voxels.pieces(first))} piece" + "s" * (len(voxels.pieces(first)) > 1)
+        return f"{len(voxels.pieces(first))} pieces"
     return {
         "lesion_vessel_distance": lambda: voxels.surface(first, others[0]),
         "lesion_axial_diameter": lambda: voxels.diameter(first),
@@ -202,7 +214,7 @@ def test_every_key_recomputes_from_the_voxels_of_phantoms(phantom_case):
     assert {name for name, made in found.items() if made} >= {
         "lesion_share_interval",
         "lesion_share_percent",
-        "lesion_piece_count",
+        "lesion_place",
         "lesion_axial_diameter",
         "lesion_larger",
         "lesion_closest_structure",
@@ -288,6 +300,7 @@ def test_without_the_finer_measures_only_box_centres_are_left(tmp_path):
         "lesion_share_interval",
         "lesion_share_percent",
         "lesion_larger",
+        "lesion_place",
         "lesion_closest_structure",
     }
     assert all("centres of their bounding boxes" in item.question for item, _ in found["lesion_closest_structure"])
@@ -322,6 +335,7 @@ def test_pieces_of_a_lesion(view_of, pieces):
     found, _ = items_of(view_of(pieces))
     [(item, reference)] = found["lesion_piece_count"]
     assert reference.answer_text == "2 pieces"
+    assert all(int(option.split()[0]) > 1 for option in item.options)
     assert reference.margin == 3
     assert "0.1 ml" in item.question
     [(item, reference)] = found["lesion_largest_piece"]
@@ -427,15 +441,12 @@ def test_masks_that_hold_the_tumour_are_the_whole_organ(tmp_path, write_nifti, s
             assert not found["lesion_share_percent"]
 
 
-def test_a_sarcoma_alone_has_a_diameter_and_pieces_only(data_folder):
+def test_a_sarcoma_alone_has_a_diameter_only(data_folder):
     label_map = load_label_map({"structures": {1: "sarcoma"}, "groups": {"tumours": ["sarcoma"]}})
     record = sqa.measure(data_folder / "sts_002" / "ct_gtv.nii.gz", label_map=label_map, detail="full")
     found, refused = items_of(CaseView(record, label_map))
-    assert {name: len(made) for name, made in found.items() if made} == {
-        "lesion_piece_count": 1,
-        "lesion_axial_diameter": 1,
-    }
-    assert refused == {"the label map has no organ of this tumour": 1}
+    assert {name: len(made) for name, made in found.items() if made} == {"lesion_axial_diameter": 1}
+    assert refused == {"the label map has no organ of this tumour": 1, "the lesion is in one piece, as most are": 1}
 
 
 def test_tilted_slices_are_not_called_axial(tmp_path):
