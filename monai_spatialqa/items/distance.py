@@ -7,6 +7,7 @@ from itertools import combinations
 from random import Random
 
 from monai_spatialqa.items.draft import Choice, Draft, Rules, subtask
+from monai_spatialqa.items.lesion_case import organ_names
 from monai_spatialqa.items.names import of_one_series
 from monai_spatialqa.items.options import value_choices
 from monai_spatialqa.items.quantity import Quantity, relative_gap
@@ -65,9 +66,13 @@ def distance_value(view: CaseView, rules: Rules, random: Random) -> Iterator[Dra
         )
 
 
-def _others(names: list[str], anchor: str) -> list[str]:
-    """What an anchor's distances may be compared of: nothing whose number tells how near it lies."""
-    return [other for other in names if other != anchor and not of_one_series(anchor, other)]
+def _others(view: CaseView, names: list[str], anchor: str) -> list[str]:
+    """What an anchor's distances may be compared of: nothing whose name tells how near it lies.
+
+    That is the case of numbers of one series, and of a tumour and its own organ.
+    """
+    own = {*organ_names(view, anchor), *(tumour for tumour in view.tumours if anchor in organ_names(view, tumour))}
+    return [other for other in names if other != anchor and other not in own and not of_one_series(anchor, other)]
 
 
 def _rivals(
@@ -87,7 +92,7 @@ def _extreme(view: CaseView, rules: Rules, random: Random, name: str, *, farthes
     anchors = list(names)
     random.shuffle(anchors)
     for anchor in anchors:
-        others = _others(names, anchor)
+        others = _others(view, names, anchor)
         if len(others) < rules.options:
             continue
         chosen = _rivals(view, anchor, others, rules, rules.options, random, farthest=farthest)
@@ -142,7 +147,7 @@ def distance_order(view: CaseView, rules: Rules, random: Random) -> Iterator[Dra
     anchors = list(names)
     random.shuffle(anchors)
     for anchor in anchors:
-        others = _others(names, anchor)
+        others = _others(view, names, anchor)
         if len(others) < 3:
             continue
         chosen = _rivals(view, anchor, others, rules, 3, random)

@@ -258,6 +258,18 @@ def test_the_host_of_a_kidney_tumour_is_the_kidney_it_touches(phantom_case):
         assert not {"kidney_left", "kidney_right"} & set(item.structures) or item.structures[0] != "kidney_tumor"
 
 
+def test_a_tumour_is_no_rival_for_what_lies_nearest_to_its_organ(phantom_case):
+    _, view = phantom_case
+    names = ["closest_of", "farthest_of", "distance_order"]
+    found, _ = items_of(view, names=names)
+    asked = [item.structures for name in names for item, _ in found[name]]
+    assert asked
+    for anchor, *others in asked:
+        assert f"{anchor}_tumor" not in others
+        if anchor in view.tumours:
+            assert anchor.removesuffix("_tumor") not in others
+
+
 def test_contact_and_bulging_out_of_a_drawn_tumour(view_of, scene):
     view = view_of(scene)
     found, _ = items_of(view)
