@@ -23,6 +23,7 @@ class RunBalance:
         structures: structure that is asked about -> items.
         tasks: task -> items.
         answers: subtask -> yes, no, or the letter of an interval -> items.
+        keys: subtask -> text of the key -> items.
     """
 
     most_per_task: int | None = None
@@ -30,6 +31,7 @@ class RunBalance:
     structures: Counter[str] = field(default_factory=Counter)
     tasks: Counter[TaskCode] = field(default_factory=Counter)
     answers: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    keys: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     _by_format: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
 
     def has_room(self, task: TaskCode) -> bool:
@@ -40,12 +42,22 @@ class RunBalance:
         """Whether the run may ask about a structure once more."""
         return self.most_per_structure is None or self.structures[structure] < self.most_per_structure
 
-    def best_of(self, versions: Sequence[Pair]) -> Pair:
-        """The version of a question whose answer its subtask, and then the run, has had least; else the first one."""
+    def had(self, pair: Pair, asked: str) -> tuple[int, int]:
+        """How often the run has had a choice's key in its subtask, and the structure that is asked about."""
+        item, reference = pair
+        return self.keys[item.subtask][reference.answer_text] if item.format == "mca" else 0, self.structures[asked]
 
-        def had(pair: Pair) -> tuple[int, int]:
+    def best_of(self, versions: Sequence[Pair]) -> Pair:
+        """The version of a question whose answer its subtask, and then the run, has had least; else the first one.
+
+        Of intervals that is the text of the key first, then its place.
+        """
+
+        def had(pair: Pair) -> tuple[int, int, int]:
             item, reference = pair
-            return self.answers[item.subtask][reference.answer], self._by_format[item.format][reference.answer]
+            text, answer = reference.answer_text, reference.answer
+            told = self.keys[item.subtask][text] if is_ordered(item) else 0
+            return told, self.answers[item.subtask][answer], self._by_format[item.format][answer]
 
         return min(versions, key=had)
 
@@ -54,6 +66,8 @@ class RunBalance:
         item, reference = pair
         self.structures[asked] += 1
         self.tasks[item.task] += 1
+        if item.format == "mca":
+            self.keys[item.subtask][reference.answer_text] += 1
         if item.format == "yesno" or is_ordered(item):
             self.answers[item.subtask][reference.answer] += 1
             self._by_format[item.format][reference.answer] += 1

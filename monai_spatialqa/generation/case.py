@@ -14,11 +14,11 @@ from monai_spatialqa.items.draft import SUBTASKS, Draft, Refusals
 from monai_spatialqa.items.view import CaseView
 from monai_spatialqa.records import Measurement
 
-MOST_TRIES = 60
+MOST_TRIES = 200
 """Drafts of a subtask and case that are looked at before its quota is given up."""
 
 LOOK_AHEAD = 6
-"""Questions of a subtask among which the one is taken whose structure the run has asked about least."""
+"""Questions of a subtask among which the one is taken whose key and structure the run has had least."""
 
 
 @dataclass
@@ -105,24 +105,27 @@ class _Queue:
         self._seen: list[_Candidate] = []
 
     def best(self, balance: RunBalance, fits: Callable[[str], bool]) -> _Candidate | None:
-        """Of the next few that fit, the one whose structure the run has asked about least; None without any."""
+        """Of the next few that fit, the one whose key and structure the run has had least; None without any."""
         self._seen = [each for each in self._seen if fits(each.asked)]
         while len(self._seen) < LOOK_AHEAD and (each := next(self._candidates, None)) is not None:
             if fits(each.asked):
                 self._seen.append(each)
         if not self._seen:
             return None
-        found = min(self._seen, key=lambda each: balance.structures[each.asked])
+        found = min(self._seen, key=lambda each: balance.had(each.pair, each.asked))
         self._seen.remove(found)
         return found
 
 
 class _Turns:
-    """Whose turn it is: the tasks one after the other, and of each task the subtask that waited longest."""
+    """Whose turn it is: the tasks one after the other, and of each task the subtask that waited longest.
+
+    Those of lesions begin: fewer cases have them.
+    """
 
     def __init__(self, names: dict[str, _Queue]) -> None:
         self._tasks: dict[str, list[str]] = {}
-        for name in names:
+        for name in sorted(names, key=lambda each: not each.startswith("lesion_")):
             self._tasks.setdefault(SUBTASKS[name].task, []).append(name)
         self._order = list(self._tasks)
 

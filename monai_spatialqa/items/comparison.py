@@ -9,7 +9,7 @@ from random import Random
 from monai_spatialqa.anatomy.structure import opposite_name, side_of_name
 from monai_spatialqa.items.draft import Choice, Draft, Rules, either_way, subtask
 from monai_spatialqa.items.names import whole_organs
-from monai_spatialqa.items.options import every_interval_choice, in_intervals, value_choices
+from monai_spatialqa.items.options import in_intervals, ladder_choices, value_choices
 from monai_spatialqa.items.quantity import Quantity, relative_gap
 from monai_spatialqa.items.ranking import (
     PLAIN,
@@ -28,6 +28,9 @@ from monai_spatialqa.records.item import Evidence
 
 LARGEST_RATIO = 20.0
 """Ratios above it are not asked for: nobody sees how many times a bladder is a rib."""
+
+RATIO_CUTS = (1.5, 2.0, 3.0, 4.0, 5.0, 7.0, 10.0, 15.0)
+"""Times at which ratios of a larger volume to a smaller one are parted."""
 
 ALIKE = 3.0
 """Times that a volume may be the one it is compared with. Normal organs vary by some ten percent from person to person:
@@ -106,7 +109,7 @@ def _extreme(view: CaseView, rules: Rules, random: Random, name: str, *, largest
     if len(names) < rules.options:
         return
     for first in names:
-        chosen = with_rivals(first, names, lambda each: view.volume(each).value, ALIKE, rules.options, random)
+        chosen = with_rivals(first, names, view.volume, ALIKE, rules.comparison_gap, rules.options, random)
         order = ranked([(view.volume(each), each) for each in chosen], largest_first=largest)
         (best, key), (second, _) = order[:2]
         if relative_gap(best.value, second.value) < rules.comparison_gap:
@@ -150,7 +153,7 @@ def volume_order(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft
     if len(names) < 3:
         return
     for first in names:
-        chosen = with_rivals(first, names, lambda each: view.volume(each).value, ALIKE, 3, random)
+        chosen = with_rivals(first, names, view.volume, ALIKE, rules.comparison_gap, 3, random)
         order = ranked([(view.volume(each), each) for each in chosen], largest_first=True)
         if smallest_gap(order) < rules.comparison_gap:
             view.refuse("two figures are too near to compare", *sorted(chosen))
@@ -220,12 +223,12 @@ def ratio_value(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]
 
 @subtask("COMP", "ratio_interval")
 def ratio_interval(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]:
-    """Which of several intervals the ratio of two volumes lies in."""
+    """Which of several intervals the ratio of a larger volume to a smaller one lies in."""
     for first, second, key, found in _ratios(view, rules, random):
-        if key.value < 1:  # "less than 0.03 times" is what nobody says
+        if key.value < 1:  # people say how many times as large the larger one is
             continue
-        choices = every_interval_choice(key, rules, random)
-        if not choices:
+        choices = ladder_choices(key, RATIO_CUTS, rules, random)
+        if all(right.place == 0 for right, _, _ in choices):  # none, or the lowest interval whatever the cuts
             view.refuse("no intervals of use hold it for certain", first, second)
             continue
         draft = Draft(

@@ -12,20 +12,34 @@ import numpy as np
 from monai_spatialqa.anatomy.structure import side_of_name
 from monai_spatialqa.items.draft import Choice, Draft, Rules, either_way, subtask
 from monai_spatialqa.items.names import LEFT_RIGHT, SUPERIOR_INFERIOR, told_by_names
+from monai_spatialqa.items.normal_places import told_by_anatomy
+from monai_spatialqa.items.options import value_choices
 from monai_spatialqa.items.quantity import Quantity
 from monai_spatialqa.items.ranking import PLAIN, robust_margin
 from monai_spatialqa.items.tools import evidence
-from monai_spatialqa.items.view import CaseView
+from monai_spatialqa.items.view import AXES, CaseView
 from monai_spatialqa.items.wording import listed, readable_name, shown
 from monai_spatialqa.records.item import Evidence
 
-DOMINANCE = 2.0
-"""The component along the main direction is at least this many times any other."""
+DOMINANCE = (1.25, 2.5)
+"""How many times the second longest component the longest one is where the main direction is asked for.
+
+Below the first, there is none; above the second, anatomy alone tells it.
+"""
+
+CLEAR_MM = 10.0
+"""Centres that are so far apart along an axis lie one beyond the other; of small structures half their length does."""
+
+VARIES_MM = 40.0
+"""How far the centres of neighbouring organs move to each other from person to person and with breathing, at most.
+
+Beyond it, who lies where is known without the scan.
+"""
 
 _TOWARDS = (("right", "left"), ("anterior", "posterior"), ("superior", "inferior"))
 """Directions along R, A and S: of a positive component, of a negative one."""
 
-_RELATION = {"right": "to the patient's right of", "left": "to the patient's left of"} | {
+RELATION = {"right": "to the patient's right of", "left": "to the patient's left of"} | {
     word: f"{word} to" for word in ("anterior", "posterior", "superior", "inferior")
 }
 _FARTHEST = {"right": "farthest to the patient's right", "left": "farthest to the patient's left"} | {
@@ -38,7 +52,7 @@ _ORDER = {"right": "from the patient's right to the left", "left": "from the pat
     "inferior": "from inferior to superior",
 }
 _SIDES = {"right": "right", "left": "left"}
-_NOWHERE = Quantity(0.0, 0.0, 0.0, "mm")
+NOWHERE = Quantity(0.0, 0.0, 0.0, "mm")
 
 
 def direction(axis: int, component: float) -> str:
@@ -47,14 +61,14 @@ def direction(axis: int, component: float) -> str:
 
 
 def is_clear(view: CaseView, first: str, second: str, axis: int) -> bool:
-    """Whether two structures lie one beyond the other along an axis as anybody would see it.
+    """Whether two structures lie one beyond the other along an axis, and not beside each other.
 
-    Their box centres are apart by at least half the length of the shorter one, and their centroids lie the same way.
-    Otherwise the question is counted as refused.
+    Their box centres are apart by ``CLEAR_MM``, or by half the length of the shorter one where that is less, and their
+    centroids lie the same way. Otherwise the question is counted as refused.
     """
     found = view.offset(first, second, axis).value
     shorter = min(high - low for low, high in (view.reach(name, axis) for name in (first, second)))
-    if abs(found) < shorter / 2:
+    if abs(found) < min(CLEAR_MM, shorter / 2):
         view.refuse("the two lie too much beside each other", first, second)
         return False
     if _between_centroids(view, first, second)[axis] * found <= 0:
@@ -63,16 +77,15 @@ def is_clear(view: CaseView, first: str, second: str, axis: int) -> bool:
     return True
 
 
-def is_plain_apart(view: CaseView, first: str, second: str, axis: int) -> bool:
-    """Whether two structures are so far apart along an axis that the shorter one would fit between them.
+def is_open(view: CaseView, first: str, second: str, axis: int) -> bool:
+    """Whether it takes the scan to tell how two structures lie to each other along an axis.
 
-    Anatomy alone then tells which way one lies from the other, and the question is counted as refused.
+    It does not where their normal places are apart along it, or their centres by more than ``VARIES_MM``; the question
+    is then counted as refused.
     """
-    reaches = [view.reach(name, axis) for name in (first, second)]
-    between = max(reaches[0][0], reaches[1][0]) - min(reaches[0][1], reaches[1][1])
-    if between <= min(high - low for low, high in reaches):
+    if told_by_anatomy(first, second, axis) or abs(view.offset(first, second, axis).value) > VARIES_MM:
+        view.refuse(PLAIN, *sorted((first, second)))
         return False
-    view.refuse(PLAIN, first, second)
     return True
 
 
@@ -104,7 +117,7 @@ def relation(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]:
         axis = random.randrange(3)
         if told_by_names(structure, anchor, axis) or not is_clear(view, anchor, structure, axis):
             continue
-        if is_plain_apart(view, anchor, structure, axis):
+        if not is_open(view, anchor, structure, axis):
             continue
         found = view.offset(anchor, structure, axis)
         draft = Draft(
@@ -116,13 +129,13 @@ def relation(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]:
             wrong=(),
             evidence=(_offset(view, rules, anchor, structure, axis),),
             format="yesno",
-            margin=robust_margin(found, _NOWHERE),
+            margin=robust_margin(found, NOWHERE),
         )
-        why = f"its centre lies {_told(found, rules)} {_RELATION[direction(axis, found.value)]} that of the other"
-        yield _towards(draft, "relation", _RELATION, axis, found, why, random)
+        why = f"its centre lies {_told(found, rules)} {RELATION[direction(axis, found.value)]} that of the other"
+        yield asked_towards(draft, "relation", RELATION, axis, found, why, random)
 
 
-def _towards(
+def asked_towards(
     draft: Draft, blank: str, words: Mapping[str, str], axis: int, found: Quantity, why: str, random: Random
 ) -> Draft:
     """A question whether something lies in a direction, and the same with the opposite one.
@@ -153,18 +166,23 @@ def dominant_direction(view: CaseView, rules: Rules, random: Random) -> Iterator
         main, second, third = sorted(range(3), key=lambda axis: -abs(found[axis].value))
         if told_by_names(structure, anchor, main):
             continue
-        if abs(found[main].value) < DOMINANCE * abs(found[second].value):
+        longest, next_longest = abs(found[main].value), abs(found[second].value)
+        if longest < DOMINANCE[0] * next_longest:
             view.refuse("no main direction", structure, anchor)
+            continue
+        if longest > DOMINANCE[1] * next_longest:
+            view.refuse(PLAIN, *sorted((structure, anchor)))
             continue
         centroids = np.abs(_between_centroids(view, anchor, structure))
         if int(centroids.argmax()) != main or not is_clear(view, anchor, structure, main):
             continue
         key = direction(main, found[main].value)
-        wrong = [(direction(main, -found[main].value), f"it lies {_told(found[main], rules)} the other way")]
-        for axis in (second, third):
+        wrong, backwards = [], [(direction(main, -found[main].value), f"it lies {_told(found[main], rules)} {key}")]
+        for axis in (second, third):  # in front: the ways that it lies, too, but less far
             way, off = direction(axis, found[axis].value), _told(found[axis], rules)
             wrong.append((way, f"it lies {off} that way, but {_told(found[main], rules)} {key}"))
-            wrong.append((direction(axis, -found[axis].value), f"it lies {off} the other way along this axis"))
+            backwards.append((direction(axis, -found[axis].value), f"it lies {off} {way}"))
+        wrong += backwards
         yield Draft(
             task="DIR",
             subtask="dominant_direction",
@@ -187,7 +205,7 @@ def direction_pair(view: CaseView, rules: Rules, random: Random) -> Iterator[Dra
             continue
         if not all(is_clear(view, anchor, structure, axis) for axis in axes):
             continue
-        if all(is_plain_apart(view, anchor, structure, axis) for axis in axes):
+        if not all(is_open(view, anchor, structure, axis) for axis in axes):
             continue
         found = [view.offset(anchor, structure, axis) for axis in axes]
         right = [direction(axis, offset.value) for axis, offset in zip(axes, found, strict=True)]
@@ -205,7 +223,7 @@ def direction_pair(view: CaseView, rules: Rules, random: Random) -> Iterator[Dra
             key=Choice(f"{right[0]} and {right[1]}"),
             wrong=tuple(wrong),
             evidence=tuple(_offset(view, rules, anchor, structure, axis) for axis in axes),
-            margin=min(robust_margin(offset, _NOWHERE) for offset in found),
+            margin=min(robust_margin(offset, NOWHERE) for offset in found),
         )
 
 
@@ -223,7 +241,7 @@ def side_of_spine(view: CaseView, rules: Rules, random: Random) -> Iterator[Draf
             view.refuse("no vertebra at its level", organ)
             continue
         vertebra = min(level, key=lambda each: (abs(view.offset(each, organ, SUPERIOR_INFERIOR).value), each))
-        if not is_clear(view, vertebra, organ, LEFT_RIGHT):
+        if not (is_clear(view, vertebra, organ, LEFT_RIGHT) and is_open(view, vertebra, organ, LEFT_RIGHT)):
             continue
         found = view.offset(vertebra, organ, LEFT_RIGHT)
         draft = Draft(
@@ -235,10 +253,10 @@ def side_of_spine(view: CaseView, rules: Rules, random: Random) -> Iterator[Draf
             wrong=(),
             evidence=tuple(_offset(view, rules, vertebra, organ, axis) for axis in (LEFT_RIGHT, SUPERIOR_INFERIOR)),
             format="yesno",
-            margin=robust_margin(found, _NOWHERE),
+            margin=robust_margin(found, NOWHERE),
         )
         why = f"it lies {_told(found, rules)} to the patient's {direction(LEFT_RIGHT, found.value)}"
-        yield _towards(draft, "side", _SIDES, LEFT_RIGHT, found, why, random)
+        yield asked_towards(draft, "side", _SIDES, LEFT_RIGHT, found, why, random)
 
 
 def _spans(reach: tuple[float, float], position: float) -> bool:
@@ -246,14 +264,17 @@ def _spans(reach: tuple[float, float], position: float) -> bool:
 
 
 def _in_a_row(view: CaseView, random: Random, count: int) -> Iterator[tuple[int, list[str], str]]:
-    """Axis, structures in their order along it, and the direction that the first of them lies in."""
+    """Axis, structures in their order along it, and the direction that the first of them lies in.
+
+    Only structures of which the scan alone tells the order are put together.
+    """
     names = view.askable("place")
     firsts = [(first, axis) for first in names for axis in range(3)]
     random.shuffle(firsts)
     for first, axis in firsts:
         chosen = [first]
         for other in random.sample(names, len(names)):
-            if len(chosen) < count and other != first and not any(told_by_names(other, o, axis) for o in chosen):
+            if len(chosen) < count and other != first and all(_comparable(view, other, one, axis) for one in chosen):
                 chosen.append(other)
         if len(chosen) < count:
             continue
@@ -262,13 +283,17 @@ def _in_a_row(view: CaseView, random: Random, count: int) -> Iterator[tuple[int,
         yield axis, chosen, direction(axis, towards)
 
 
+def _comparable(view: CaseView, first: str, second: str, axis: int) -> bool:
+    if told_by_names(first, second, axis):
+        return False
+    return is_open(view, first, second, axis) and is_clear(view, first, second, axis)
+
+
 @subtask("DIR", "outermost_of")
 def outermost_of(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]:
     """Which of several structures lies farthest in one of six directions."""
     for axis, row, towards in _in_a_row(view, random, rules.options):
         key, others = row[0], row[1:]
-        if not all(is_clear(view, other, key, axis) for other in others):
-            continue
         found = [view.offset(other, key, axis) for other in others]
         yield Draft(
             task="DIR",
@@ -282,7 +307,7 @@ def outermost_of(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft
                 for offset, other in zip(found, others, strict=True)
             ),
             evidence=tuple(_offset(view, rules, other, key, axis) for other in others),
-            margin=min(robust_margin(offset, _NOWHERE) for offset in found),
+            margin=min(robust_margin(offset, NOWHERE) for offset in found),
         )
 
 
@@ -291,8 +316,6 @@ def order_along_axis(view: CaseView, rules: Rules, random: Random) -> Iterator[D
     """Three structures in their order along an axis of the patient."""
     for axis, row, towards in _in_a_row(view, random, 3):
         steps = list(pairwise(row))
-        if not all(is_clear(view, second, first, axis) for first, second in steps):
-            continue
         turns = [(1, 0, 2), (0, 2, 1), (1, 2, 0), (2, 0, 1)]
         random.shuffle(turns)
         orders = [[row[at] for at in turn] for turn in ((2, 1, 0), *turns)]
@@ -308,5 +331,39 @@ def order_along_axis(view: CaseView, rules: Rules, random: Random) -> Iterator[D
                 Choice(", ".join(map(readable_name, each)), why) for each, why in zip(orders, whys, strict=True)
             ),
             evidence=tuple(_offset(view, rules, second, first, axis) for first, second in steps),
-            margin=min(robust_margin(view.offset(second, first, axis), _NOWHERE) for first, second in steps),
+            margin=min(robust_margin(view.offset(second, first, axis), NOWHERE) for first, second in steps),
+        )
+
+
+@subtask("DIR", "offset_value")
+def offset_value(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]:
+    """How far one structure lies from another one in a stated direction, as a value."""
+    for structure, anchor in _pairs(view, random):
+        axis = random.randrange(3)
+        if not is_clear(view, anchor, structure, axis):
+            continue
+        along = view.offset(anchor, structure, axis)
+        towards = direction(axis, along.value)
+        # Measured so that the figure is positive: superior from the anchor up, inferior from the structure up.
+        first, second = (anchor, structure) if along.value > 0 else (structure, anchor)
+        key = view.offset(first, second, axis).to(rules.length_unit)
+        plausible = [
+            (view.offset(first, second, other).to(rules.length_unit).magnitude().value, f"along the {AXES[other]} axis")
+            for other in range(3)
+            if other != axis
+        ]
+        plausible.append((view.distance(first, second).to(rules.length_unit).value, "the distance in a straight line"))
+        random.shuffle(plausible)
+        choices = value_choices(key, plausible, rules, random)
+        if choices is None:
+            view.refuse("the value is uncertain by more than the gap between options", structure, anchor)
+            continue
+        yield Draft(
+            task="DIR",
+            subtask="offset_value",
+            structures=(structure, anchor),
+            words={"a": readable_name(structure), "b": readable_name(anchor), "where": RELATION[towards]},
+            key=choices[0],
+            wrong=choices[1],
+            evidence=(_offset(view, rules, first, second, axis),),
         )

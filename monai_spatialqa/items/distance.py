@@ -7,6 +7,7 @@ from itertools import combinations
 from random import Random
 
 from monai_spatialqa.items.draft import Choice, Draft, Rules, subtask
+from monai_spatialqa.items.lesion_case import organ_names
 from monai_spatialqa.items.names import of_one_series
 from monai_spatialqa.items.options import value_choices
 from monai_spatialqa.items.quantity import Quantity, relative_gap
@@ -25,6 +26,13 @@ from monai_spatialqa.items.wording import listed, readable_name, shown
 
 ALIKE = 1.5
 """Times that a distance may be the one it is compared with; beyond this, anatomy tells which structure is nearer."""
+
+
+NEAREST = 8
+"""Of so many of the nearest structures closest and order are asked, and farthest of so many of the farthest ones.
+
+What lies at the other end of the body from the anchor is no rival for the nearest.
+"""
 
 
 @subtask("DIST", "distance_value")
@@ -58,14 +66,25 @@ def distance_value(view: CaseView, rules: Rules, random: Random) -> Iterator[Dra
         )
 
 
-def _others(names: list[str], anchor: str) -> list[str]:
-    """What an anchor's distances may be compared of: nothing whose number tells how near it lies."""
-    return [other for other in names if other != anchor and not of_one_series(anchor, other)]
+def _others(view: CaseView, names: list[str], anchor: str) -> list[str]:
+    """What an anchor's distances may be compared of: nothing whose name tells how near it lies.
+
+    That is the case of numbers of one series, and of a tumour and its own organ.
+    """
+    own = {*organ_names(view, anchor), *(tumour for tumour in view.tumours if anchor in organ_names(view, tumour))}
+    return [other for other in names if other != anchor and other not in own and not of_one_series(anchor, other)]
 
 
-def _with_rivals(view: CaseView, anchor: str, first: str, others: list[str], count: int, random: Random) -> list[str]:
-    """A structure with others, those in front that lie about as far from the anchor."""
-    return with_rivals(first, others, lambda each: view.distance(anchor, each).value, ALIKE, count, random)
+def _rivals(
+    view: CaseView, anchor: str, others: list[str], rules: Rules, count: int, random: Random, *, farthest: bool = False
+) -> list[str]:
+    """Some of the nearest structures, or of the farthest ones, that lie about as far from the anchor as each other."""
+    order = ranked([(view.distance(anchor, other), other) for other in others], largest_first=farthest)
+    pool = [name for _, name in order[: max(NEAREST, count)]]
+    first = random.choice(pool)
+    return with_rivals(
+        first, pool, lambda each: view.distance(anchor, each), ALIKE, rules.comparison_gap, count, random
+    )
 
 
 def _extreme(view: CaseView, rules: Rules, random: Random, name: str, *, farthest: bool) -> Iterator[Draft]:
@@ -73,10 +92,10 @@ def _extreme(view: CaseView, rules: Rules, random: Random, name: str, *, farthes
     anchors = list(names)
     random.shuffle(anchors)
     for anchor in anchors:
-        others = _others(names, anchor)
+        others = _others(view, names, anchor)
         if len(others) < rules.options:
             continue
-        chosen = _with_rivals(view, anchor, random.choice(others), others, rules.options, random)
+        chosen = _rivals(view, anchor, others, rules, rules.options, random, farthest=farthest)
         order = ranked([(view.distance(anchor, other), other) for other in chosen], largest_first=farthest)
         (best, key), (second, _) = order[0], order[1]
         margin = extreme_margin(order)
@@ -89,7 +108,7 @@ def _extreme(view: CaseView, rules: Rules, random: Random, name: str, *, farthes
         yield Draft(
             task="DIST",
             subtask=name,
-            structures=(anchor, *chosen),
+            structures=(anchor, *sorted(chosen)),
             words={"a": readable_name(anchor)},
             key=Choice(readable_name(key)),
             wrong=tuple(
@@ -128,10 +147,10 @@ def distance_order(view: CaseView, rules: Rules, random: Random) -> Iterator[Dra
     anchors = list(names)
     random.shuffle(anchors)
     for anchor in anchors:
-        others = _others(names, anchor)
+        others = _others(view, names, anchor)
         if len(others) < 3:
             continue
-        chosen = _with_rivals(view, anchor, random.choice(others), others, 3, random)
+        chosen = _rivals(view, anchor, others, rules, 3, random)
         order = ranked([(view.distance(anchor, other), other) for other in chosen], largest_first=False)
         if smallest_gap(order) < rules.comparison_gap:
             view.refuse("two figures are too near to compare", anchor, *sorted(chosen))

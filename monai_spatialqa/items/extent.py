@@ -68,8 +68,8 @@ def _edges(view: CaseView, rules: Rules, name: str) -> Edges:
     return first, second, third
 
 
-def _length(view: CaseView, axis: int, name: str) -> float:
-    return view.extent(name, axis).value
+def _length(view: CaseView, axis: int, name: str) -> Quantity:
+    return view.extent(name, axis)
 
 
 def _voxel(view: CaseView, rules: Rules, axis: int) -> float:
@@ -238,7 +238,9 @@ def largest_extent_of(view: CaseView, rules: Rules, random: Random) -> Iterator[
         return
     for first in names:
         axis = random.randrange(3)
-        chosen = with_rivals(first, names, partial(_length, view, axis), ALIKE, rules.options, random)
+        chosen = with_rivals(
+            first, names, partial(_length, view, axis), ALIKE, rules.comparison_gap, rules.options, random
+        )
         order = ranked([(view.extent(name, axis).to(rules.length_unit), name) for name in chosen], largest_first=True)
         (best, key), (second, _) = order[:2]
         if relative_gap(best.value, second.value) < rules.comparison_gap:

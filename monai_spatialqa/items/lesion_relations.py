@@ -11,6 +11,7 @@ import math
 from collections.abc import Callable, Iterator
 from random import Random
 
+from monai_spatialqa.items.direction import NOWHERE, RELATION, asked_towards, direction, is_clear
 from monai_spatialqa.items.draft import Choice, Draft, Rules, subtask
 from monai_spatialqa.items.lesion_case import (
     NOT_MEASURED,
@@ -47,10 +48,40 @@ NEAR_MISSES = 2
 NEAR_MM = 40.0
 """Contact with a vessel farther away than this is no question."""
 
+NEAREST = 2
+"""The closest structure is asked for among the nearest: so many times the number of options."""
+
 _KINDS = {
     "surface_distance": "the shortest distance between their surfaces",
     "center_distance": "the distance between the centres of their bounding boxes",
 }
+
+
+@subtask("DIR", "lesion_place")
+def lesion_place(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]:
+    """Whether a lesion lies in a stated direction from the middle of its organ, yes or no."""
+    for lesion in lesions(view, "place", random):
+        organ = organ_of(view, lesion)
+        if organ is None or not view.may_ask(organ, "place"):
+            continue
+        for axis in random.sample(range(3), 3):
+            if not is_clear(view, organ, lesion, axis):
+                continue
+            found = view.offset(organ, lesion, axis)
+            draft = Draft(
+                task="DIR",
+                subtask="lesion_place",
+                structures=(lesion, organ),
+                words={"a": readable_name(lesion), "b": with_article(view, [organ])},
+                key=Choice("yes"),
+                wrong=(),
+                evidence=(evidence(view, "offset", rules.length_unit, first=organ, second=lesion, axis=axis),),
+                format="yesno",
+                margin=robust_margin(found, NOWHERE),
+            )
+            towards = RELATION[direction(axis, found.value)]
+            why = f"its centre lies {_told(found.magnitude(), rules)} {towards} that of the organ"
+            yield asked_towards(draft, "relation", RELATION, axis, found, why, random)
 
 
 @subtask("DIST", "lesion_closest_structure")
@@ -85,6 +116,11 @@ def _closest(
         tool, usable = "surface_distance", measured
         if len(measured) < rules.options:
             tool, usable = "center_distance", others
+        near = ranked(
+            [(run_tool(view, tool, {"first": lesion, "second": each}), each) for each in usable], largest_first=False
+        )
+        usable = [each for _, each in near[: NEAREST * rules.options]]
+        random.shuffle(usable)
         ends = range(rules.options, len(usable) + 1, rules.options)
         asked += [(lesion, tool, usable[end - rules.options : end]) for end in ends]
     random.shuffle(asked)

@@ -90,17 +90,20 @@ def _shares(view: CaseView, random: Random) -> Iterator[tuple[Share, Quantity]]:
 
 @subtask("VOL", "lesion_piece_count")
 def lesion_piece_count(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]:
-    """Of how many separate pieces a lesion consists; only where no piece is a speck, and all lie clearly apart.
+    """Of how many separate pieces a lesion consists; only of several, none a speck, and all clearly apart.
 
-    Whether a single piece hangs together by more than a thread is not measured: its margin is null.
+    Of a single piece nobody asks: most lesions are one, and a guess would be right. No option is one piece, either.
     """
     for lesion in lesions(view, "count", random):
         parts = _clear_pieces(view, lesion)
         if parts is None:
             continue
-        first = max(1, parts.count - random.randrange(rules.options))
+        if parts.count < 2:
+            view.refuse("the lesion is in one piece, as most are", lesion)
+            continue
+        first = max(2, parts.count - random.randrange(rules.options))
         numbers = [parts.count - 1, parts.count + 1, *range(first, first + rules.options)]
-        near = [number for number in dict.fromkeys(numbers) if number > 0 and number != parts.count]
+        near = [number for number in dict.fromkeys(numbers) if number > 1 and number != parts.count]
         yield Draft(
             task="VOL",
             subtask="lesion_piece_count",
@@ -120,8 +123,7 @@ def lesion_largest_piece(view: CaseView, rules: Rules, random: Random) -> Iterat
         parts = _clear_pieces(view, lesion)
         if parts is None or parts.count < 2:
             continue
-        clearance = _clearance(parts.boxes)
-        if clearance is not None and clearance <= 1:
+        if _clearance(parts.boxes) <= 1:
             view.refuse("the pieces of the lesion are too near to each other", lesion)
             continue
         key = run_tool(view, "largest_component", {"structure": lesion}).to(rules.volume_unit)
@@ -150,8 +152,8 @@ def _clear_pieces(view: CaseView, lesion: str) -> Components | None:
     return parts
 
 
-def _clearance(boxes: Sequence[tuple[tuple[int, int, int], tuple[int, int, int]]]) -> float | None:
-    """How many empty planes lie between the boxes of the two nearest pieces; None for a single piece.
+def _clearance(boxes: Sequence[tuple[tuple[int, int, int], tuple[int, int, int]]]) -> float:
+    """How many empty planes lie between the boxes of the two nearest of several pieces.
 
     One plane is what closes when both pieces grow by half a voxel.
     """
@@ -159,11 +161,11 @@ def _clearance(boxes: Sequence[tuple[tuple[int, int, int], tuple[int, int, int]]
         max(max(start_b[axis] - stop_a[axis], start_a[axis] - stop_b[axis]) for axis in range(3))
         for (start_a, stop_a), (start_b, stop_b) in combinations(boxes, 2)
     ]
-    return float(max(0, min(gaps))) if gaps else None
+    return float(max(0, min(gaps)))
 
 
 def _pieces(number: int) -> str:
-    return "1 piece" if number == 1 else f"{number} pieces"
+    return f"{number} pieces"
 
 
 @subtask("EXT", "lesion_axial_diameter")

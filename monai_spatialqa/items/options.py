@@ -156,7 +156,10 @@ def every_interval_choice(key: Quantity, rules: Rules, random: Random) -> list[I
 
 
 def ladder_choices(key: Quantity, ladder: Sequence[float], rules: Rules, random: Random) -> list[Intervals]:
-    """Intervals whose cuts are neighbours on a ladder of customary figures, with the key at every place it can have.
+    """Intervals with cuts on a ladder of customary figures, with the key at every place it can have.
+
+    Cuts are neighbours on the ladder, or on what is left of it when a rung is taken away: equal keys then lie in
+    intervals of several widths, and no interval is mostly the right one.
 
     Rungs that the half-voxel range of the key, and the value gap on either side of it, do not keep clear of are left
     out. So are sets of rungs that all lie far from the key: below or above the end next to it, by ``FARTHEST`` times.
@@ -169,14 +172,22 @@ def ladder_choices(key: Quantity, ladder: Sequence[float], rules: Rules, random:
     """
     low, high = (key.low, key.high) if rules.robust else (key.value, key.value)
     rungs = [rung for rung in ladder if rung < low / (1 + rules.value_gap) or rung > high * (1 + rules.value_gap)]
-    found = []
-    for start in range(len(rungs) - rules.options + 2):
-        cuts = rungs[start : start + rules.options - 1]
-        if cuts[0] > key.value * FARTHEST or cuts[-1] < key.value / FARTHEST:
-            continue
-        found.append(_between(cuts, sum(cut < key.value for cut in cuts), key))
-    random.shuffle(found)
-    return found
+    thinned = [[*rungs[:at], *rungs[at + 1 :]] for at in range(len(rungs))]
+    sets = {
+        tuple(left[start : start + rules.options - 1])
+        for left in [rungs, *thinned]
+        for start in range(len(left) - rules.options + 2)
+    }
+    near = sorted(cuts for cuts in sets if cuts[0] <= key.value * FARTHEST and cuts[-1] >= key.value / FARTHEST)
+    random.shuffle(near)
+    found = [_between(cuts, sum(cut < key.value for cut in cuts), key) for cuts in near]
+    turns = random.sample(range(rules.options), rules.options)
+    counts = [0] * rules.options
+    order = {}
+    for at, (right, _, _) in enumerate(found):  # one of each place, then another one of each
+        order[at] = (counts[right.place], turns[right.place])
+        counts[right.place] += 1
+    return [found[at] for at in sorted(order, key=lambda each: order[each])]
 
 
 def in_intervals(draft: Draft, found: Sequence[Intervals]) -> Draft:

@@ -48,22 +48,42 @@ def is_plain(order: Sequence[tuple[Quantity, str]], most: float, places: int = 1
 
 
 def with_rivals(
-    first: str, names: Sequence[str], figure: Callable[[str], float], most: float, count: int, random: Random
+    first: str,
+    names: Sequence[str],
+    figure: Callable[[str], Quantity],
+    most: float,
+    gap: float,
+    count: int,
+    random: Random,
 ) -> list[str]:
-    """A structure with others to compare it with: by chance, those that it is alike to in front of others.
+    """A structure with others to compare it with: by chance, those in front that make the best question.
+
+    Best are structures that are alike and yet apart: none is so much larger that anatomy tells it, and the order of all
+    of them is certain. Those that are alike only come next, then all others.
 
     Args:
         first: the structure.
         names: all that may be chosen.
         figure: what is compared.
         most: times that one of two figures is the other where they are alike.
+        gap: least relative gap between two figures.
         count: structures in all; fewer where there are fewer.
         random: of the subtask.
     """
-    own = figure(first)
+    figures = {name: figure(name) for name in {first, *names}}
+    own = figures[first].value
     others = [name for name in random.sample(names, len(names)) if name != first]
-    alike = [name for name in others if max(own, figure(name)) <= most * min(own, figure(name))]
-    return [first, *[*alike, *(name for name in others if name not in alike)][: count - 1]]
+    alike = [name for name in others if max(own, figures[name].value) <= most * min(own, figures[name].value)]
+    chosen = [first]
+    for name in alike:
+        if len(chosen) < count and all(_apart(figures[name], figures[other], gap) for other in chosen):
+            chosen.append(name)
+    rest = [name for name in [*alike, *others] if name not in chosen]
+    return [*chosen, *dict.fromkeys(rest)][:count]
+
+
+def _apart(one: Quantity, other: Quantity, gap: float) -> bool:
+    return relative_gap(one.value, other.value) >= gap and robust_margin(one, other) > 1
 
 
 def robust_margin(one: Quantity, other: Quantity) -> float:

@@ -11,8 +11,6 @@ from itertools import combinations, pairwise
 
 import numpy as np
 import pytest
-from scipy import ndimage
-from scipy.spatial import ConvexHull, cKDTree
 
 import monai_spatialqa as sqa
 from monai_spatialqa.anatomy import load_label_map
@@ -23,6 +21,7 @@ from monai_spatialqa.items.lesion_case import NOT_MEASURED
 from monai_spatialqa.items.tools import run_tool
 from monai_spatialqa.items.view import CaseView
 from monai_spatialqa.records.item import ItemCase
+from tests.items.lesion_voxels import Voxels, answer_of
 
 RULES = Rules()
 NAMES = [name for name, one in SUBTASKS.items() if one.make.__module__ in (lesions.__name__, lesion_relations.__name__)]
@@ -86,79 +85,6 @@ def phantom_case(request, tmp_path_factory):
     return phantom, CaseView(record, phantom.label_map)
 
 
-class Voxels:
-    """Figures of structures straight from the label map, by other means than the package's."""
-
-    def __init__(self, label, affine, names):
-        self.spacing = np.abs(np.diag(affine)[:3])
-        self.masks = {name: label == value for value, name in names.items()}
-
-    def volume(self, name):
-        return self.masks[name].sum() * self.spacing.prod() / 1000
-
-    def points(self, name):
-        return np.argwhere(self.masks[name]) * self.spacing
-
-    def surface(self, first, second):
-        return cKDTree(self.points(first)).query(self.points(second))[0].min()
-
-    def center(self, name):
-        points = self.points(name)
-        return (points.min(axis=0) + points.max(axis=0)) / 2
-
-    def contact(self, first, second):
-        """Area of shared faces of structures without common voxels: steps from 1 to 3 or back."""
-        code = self.masks[first].astype(int) + 3 * self.masks[second]
-        areas = self.spacing.prod() / self.spacing
-        return sum(areas[axis] * (abs(np.diff(code, axis=axis)) == 2).sum() for axis in range(3))
-
-    def share_outside(self, inner, outer):
-        steps = np.stack(np.meshgrid(*[(-1, 1)] * 3), axis=-1).reshape(-1, 3)
-        corners = (np.argwhere(self.masks[outer])[:, None] + steps).reshape(-1, 3)
-        hull = ConvexHull(corners)
-        heights = np.argwhere(self.masks[inner]) @ hull.equations[:, :3].T + hull.equations[:, 3]
-        return 1 - (heights.max(axis=1) <= 1e-9).mean()
-
-    def diameter(self, name):
-        """Longest distance between midpoints of outer pixel edges in a slice, by trying all."""
-        mask, longest = np.pad(self.masks[name], 1), 0.0
-        for at in range(mask.shape[2]):
-            middles = [
-                np.argwhere(np.diff(mask[:, :, at].astype(int), axis=axis)) + np.eye(2)[axis] / 2 for axis in range(2)
-            ]
-            points = np.concatenate(middles) * self.spacing[:2]
-            if len(points):
-                longest = max(longest, np.linalg.norm(points[:, None] - points, axis=-1).max())
-        return longest
-
-    def pieces(self, name):
-        labels, count = ndimage.label(self.masks[name], np.ones((3, 3, 3)))
-        return sorted((labels == at).sum() * self.spacing.prod() / 1000 for at in range(1, count + 1))
-
-
-def answer_of(name, item, voxels):
-    """The right answer of an item, from the voxels alone."""
-    first, *others = item.structures
-    if name in ("lesion_share_interval", "lesion_share_percent"):
-        return 100 * voxels.volume(first) / sum(map(voxels.volume, item.structures))
-    if name == "lesion_larger":
-        return "yes" if voxels.volume(first) > voxels.volume(others[0]) else "no"
-    if name == "lesion_touches_vessel":
-        return "yes" if voxels.contact(first, others[0]) > 0 else "no"
-    if name == "lesion_outside_organ":
-        return "yes" if voxels.share_outside(first, others[0]) >= 0.25 else "no"
-    if name == "lesion_closest_structure":
-        nearest = min(others, key=lambda other: voxels.surface(first, other))
-        return lesion_relations.readable_name(nearest)
-    if name == "lesion_piece_count":
-        return f"{len(voxels.pieces(first))} piece" + "s" * (len(voxels.pieces(first)) > 1)
-    return {
-        "lesion_vessel_distance": lambda: voxels.surface(first, others[0]),
-        "lesion_axial_diameter": lambda: voxels.diameter(first),
-        "lesion_largest_piece": lambda: voxels.pieces(first)[-1],
-    }[name]()
-
-
 def check_against(voxels, name, item, reference):
     right = answer_of(name, item, voxels)
     if isinstance(right, str):
@@ -202,7 +128,7 @@ def test_every_key_recomputes_from_the_voxels_of_phantoms(phantom_case):
     assert {name for name, made in found.items() if made} >= {
         "lesion_share_interval",
         "lesion_share_percent",
-        "lesion_piece_count",
+        "lesion_place",
         "lesion_axial_diameter",
         "lesion_larger",
         "lesion_closest_structure",
@@ -244,6 +170,18 @@ def test_the_host_of_a_kidney_tumour_is_the_kidney_it_touches(phantom_case):
     assert told == [["kidney_tumor", host]]
     for item, _ in found["lesion_closest_structure"]:
         assert not {"kidney_left", "kidney_right"} & set(item.structures) or item.structures[0] != "kidney_tumor"
+
+
+def test_a_tumour_is_no_rival_for_what_lies_nearest_to_its_organ(phantom_case):
+    _, view = phantom_case
+    names = ["closest_of", "farthest_of", "distance_order"]
+    found, _ = items_of(view, names=names)
+    asked = [item.structures for name in names for item, _ in found[name]]
+    assert asked
+    for anchor, *others in asked:
+        assert f"{anchor}_tumor" not in others
+        if anchor in view.tumours:
+            assert anchor.removesuffix("_tumor") not in others
 
 
 def test_contact_and_bulging_out_of_a_drawn_tumour(view_of, scene):
@@ -288,6 +226,7 @@ def test_without_the_finer_measures_only_box_centres_are_left(tmp_path):
         "lesion_share_interval",
         "lesion_share_percent",
         "lesion_larger",
+        "lesion_place",
         "lesion_closest_structure",
     }
     assert all("centres of their bounding boxes" in item.question for item, _ in found["lesion_closest_structure"])
@@ -322,6 +261,7 @@ def test_pieces_of_a_lesion(view_of, pieces):
     found, _ = items_of(view_of(pieces))
     [(item, reference)] = found["lesion_piece_count"]
     assert reference.answer_text == "2 pieces"
+    assert all(int(option.split()[0]) > 1 for option in item.options)
     assert reference.margin == 3
     assert "0.1 ml" in item.question
     [(item, reference)] = found["lesion_largest_piece"]
@@ -427,15 +367,12 @@ def test_masks_that_hold_the_tumour_are_the_whole_organ(tmp_path, write_nifti, s
             assert not found["lesion_share_percent"]
 
 
-def test_a_sarcoma_alone_has_a_diameter_and_pieces_only(data_folder):
+def test_a_sarcoma_alone_has_a_diameter_only(data_folder):
     label_map = load_label_map({"structures": {1: "sarcoma"}, "groups": {"tumours": ["sarcoma"]}})
     record = sqa.measure(data_folder / "sts_002" / "ct_gtv.nii.gz", label_map=label_map, detail="full")
     found, refused = items_of(CaseView(record, label_map))
-    assert {name: len(made) for name, made in found.items() if made} == {
-        "lesion_piece_count": 1,
-        "lesion_axial_diameter": 1,
-    }
-    assert refused == {"the label map has no organ of this tumour": 1}
+    assert {name: len(made) for name, made in found.items() if made} == {"lesion_axial_diameter": 1}
+    assert refused == {"the label map has no organ of this tumour": 1, "the lesion is in one piece, as most are": 1}
 
 
 def test_tilted_slices_are_not_called_axial(tmp_path):

@@ -1,6 +1,6 @@
 """Make questions from every segmented scan below a directory, and hold each of them against its measurement.
 
-    python -m tests.truth.generate DIRECTORY [--json out.json] [--show]
+    python -m tests.truth.generate DIRECTORY [--json out.json] [--show] [--most-seconds 2]
 
 Every volume file and DICOM SEG is measured with ``detail: full``, and every folder of masks. The generate stage then
 runs twice on each case alone, and twice on all of them together. A row tells
@@ -12,7 +12,7 @@ runs twice on each case alone, and twice on all of them together. A row tells
 
 Names come from ``LABEL_MAPS``. Other files have no names that are known: where their ids are few, each structure gets a
 made-up one, so that shapes and grids are tried; files of many ids are images. Exit code 0 when every key holds, nothing
-was found, every case took less than ``MOST_SECONDS`` and the bytes are the same.
+was found, every case took less than ``--most-seconds`` and the bytes are the same.
 """
 
 from __future__ import annotations
@@ -195,11 +195,11 @@ def table(rows: Sequence[Row]) -> str:
     return "\n".join(line.rstrip() for line in lines)
 
 
-def generate_directory(directory: Path, show: bool = False) -> list[Row]:
+def generate_directory(directory: Path, show: bool = False, most_seconds: float = MOST_SECONDS) -> list[Row]:
     """A row for every segmented scan below a directory, and one for all of them together."""
     rows, records = [], []
     for path in segmented_scans(directory):
-        row = Row(path.relative_to(directory).as_posix())
+        row = Row(path.relative_to(directory).as_posix(), most_seconds=most_seconds)
         rows.append(row)
         try:
             record, label_map = measured(path, row.case)
@@ -213,7 +213,7 @@ def generate_directory(directory: Path, show: bool = False) -> list[Row]:
         records.append(record)
         generate_twice(row, [record], label_map)
     if records:
-        together = Row("all together", most_seconds=MOST_SECONDS * len(records))
+        together = Row("all together", most_seconds=most_seconds * len(records))
         generate_twice(together, records, None, show)
         rows.append(together)
     return rows
@@ -225,10 +225,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("directory", type=Path)
     parser.add_argument("--json", type=Path, help="also write the rows here")
     parser.add_argument("--show", action="store_true", help="print the summary of the run over all cases, too")
+    parser.add_argument("--most-seconds", type=float, default=MOST_SECONDS, help="that a case may take")
     options = parser.parse_args(arguments)
     if not options.directory.is_dir():
         parser.error(f"{options.directory} is no directory")
-    rows = generate_directory(options.directory, options.show)
+    rows = generate_directory(options.directory, options.show, options.most_seconds)
     if not rows:
         parser.error(f"no segmented scan in {options.directory}")
     print(table(rows))

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pytest
 
 from monai_spatialqa.anatomy import load_label_map
+from monai_spatialqa.items import normal_places
+from monai_spatialqa.items.comparison import RATIO_CUTS
 from monai_spatialqa.items.draft import SUBTASKS, Refusals, Rules
 from monai_spatialqa.items.names import told_by_names, whole_organs
+from monai_spatialqa.items.normal_places import normal_range, told_by_anatomy
 from monai_spatialqa.items.ranking import PLAIN
 from monai_spatialqa.items.view import CaseView
 from monai_spatialqa.records.measurement import Components
@@ -28,6 +32,11 @@ LAYOUT = {
     "kidney_right": {"ml": 140.0, "center": (65.0, -60.0, -25.0), "size": (55.0, 45.0, 100.0)},
     "urinary_bladder": {"ml": 400.0, "center": (5.0, 30.0, -190.0), "size": (110.0, 80.0, 65.0)},
     "gallbladder": {"ml": 35.0, "center": (60.0, 60.0, -5.0), "size": (40.0, 55.0, 33.0)},
+    "pancreas": {"ml": 80.0, "center": (-25.0, 0.0, 5.0), "size": (120.0, 60.0, 55.0)},
+    "cyst": {"ml": 26.0, "center": (20.0, 15.0, 30.0), "size": (30.0, 24.0, 36.0)},
+    "abscess": {"ml": 12.0, "center": (-10.0, 30.0, 20.0), "size": (24.0, 30.0, 18.0)},
+    "haematoma": {"ml": 100.0, "center": (32.0, -8.0, 42.0), "size": (60.0, 42.0, 42.0)},
+    "seroma": {"ml": 19.0, "center": (5.0, 0.0, 5.0), "size": (24.0, 36.0, 24.0)},
     "vertebrae_L1": {"ml": 60.0, "center": (0.0, -80.0, -5.0), "size": (75.0, 85.0, 54.0)},
     "vertebrae_L3": {"ml": 66.0, "center": (0.0, -75.0, -80.0), "size": (95.0, 85.0, 50.0)},
 }
@@ -54,7 +63,7 @@ def with_status(status, **more):
 
 
 def test_all_tasks_have_subtasks_with_several_wordings(by_hand, make_items):
-    assert [len(names) for names in TASKS.values()] == [6, 5, 3, 7, 3]
+    assert [len(names) for names in TASKS.values()] == [7, 5, 3, 7, 3]
     for names in TASKS.values():
         for name in names:
             made = make_items(by_hand(LAYOUT), name, most=100)
@@ -187,6 +196,8 @@ def test_names_do_not_give_the_direction_away(first, second, axis, told):
 
 def test_no_direction_of_what_names_tell(example, make_items):
     for name in TASKS["DIR"]:
+        if name == "offset_value":  # the question states the direction
+            continue
         for item, reference in make_items(example, name):
             for found in reference.evidence:
                 arguments = found.arguments
@@ -197,16 +208,19 @@ def test_no_direction_of_what_names_tell(example, make_items):
                 assert not told_by_names(arguments["first"], arguments["second"], arguments["axis"]), item
 
 
-def test_structures_beside_each_other_have_no_order(by_hand, make_items):
+@pytest.mark.parametrize(
+    ("size", "away", "asked"), [(50.0, 9.0, False), (50.0, 11.0, True), (8.0, 3.0, False), (8.0, 5.0, True)]
+)
+def test_structures_beside_each_other_have_no_order(by_hand, make_items, size, away, asked):
+    """10 mm between the centres are enough, and half the length of a small structure."""
     layout = {
-        "liver": {"center": (0.0, 0.0, 0.0), "size": (50.0, 50.0, 50.0)},
-        "spleen": {"center": (24.0, 24.0, 24.0), "size": (90.0, 90.0, 50.0)},
+        "liver": {"size": (size, size, size)},
+        "spleen": {"center": (away, away, away), "size": (90.0, 90.0, 90.0)},
     }
-    view = CaseView(by_hand(layout))
-    assert make_items(view, "relation") == []
-    assert refused(view)["the two lie too much beside each other"] == 2
-    layout["spleen"]["center"] = (26.0, 26.0, 26.0)
-    assert make_items(by_hand(layout), "relation")
+    view = CaseView(by_hand({"kidney_left": layout["liver"], "spleen": layout["spleen"]}))
+    for name in ("direction_pair", "offset_value"):
+        assert bool([item for item, _ in make_items(view, name)]) == asked or name == "direction_pair"
+    assert bool(refused(view)["the two lie too much beside each other"]) != asked
 
 
 def test_box_centre_and_centroid_must_agree(by_hand, make_items):
@@ -217,19 +231,25 @@ def test_box_centre_and_centroid_must_agree(by_hand, make_items):
         assert refused(view)["box centres and centroids disagree"]
 
 
-@pytest.mark.parametrize(("second", "asked"), [(49.0, True), (51.0, False)])
-def test_a_main_direction_is_twice_any_other(by_hand, make_items, second, asked):
-    layout = {"liver": {}, "spleen": {"center": (10.0, second, 100.0)}}
-    view = CaseView(by_hand(layout))
-    assert bool(make_items(view, "dominant_direction")) == asked
-    assert bool(refused(view)["no main direction"]) != asked
+@pytest.mark.parametrize(("second", "reason"), [(81.0, "no main direction"), (79.0, None), (41.0, None), (39.0, PLAIN)])
+def test_a_main_direction_is_longer_than_any_other_but_not_plainly(by_hand, make_items, second, reason):
+    view = CaseView(by_hand({"liver": {}, "spleen": {"center": (10.0, second, 100.0)}}))
+    made = make_items(view, "dominant_direction")
+    assert bool(made) == (reason is None)
+    assert reason is None or refused(view)[reason]
+    for item, reference in made:  # two ways that it lies, too, and one that it does not
+        ways = {"right", "anterior", "superior"}
+        if item.structures[0] == "liver":
+            ways = {"left", "posterior", "inferior"}
+        assert ways < set(item.options)
+        assert reference.answer_text in ("superior", "inferior")
 
 
 def test_br_169_near_equal_volumes_are_not_compared(by_hand, make_items):
     """1450 against 1452 ml, and 9 % apart: no question, whatever the subtask; 12 % apart there is one."""
     for other, asked in ((1452.0, False), (1580.0, False), (1650.0, True)):
         layout = {"kidney_left": {"ml": 1450.0, "band": 0.001}, "kidney_right": {"ml": other, "band": 0.001}}
-        for name in ("larger_side", "ratio_value", "ratio_interval"):
+        for name in ("larger_side", "ratio_value"):
             view = CaseView(by_hand(layout))
             assert bool(make_items(view, name)) == asked
             assert bool(refused(view)["two figures are too near to compare"]) != asked
@@ -238,6 +258,18 @@ def test_br_169_near_equal_volumes_are_not_compared(by_hand, make_items):
         four = pair | {"pancreas": {"ml": 200.0}, "stomach": {"ml": 500.0}}
         assert bool(make_items(by_hand(four), "largest_of")) == asked
         assert make_items(by_hand(four), "smallest_of")
+
+
+def test_a_ratio_that_is_low_whatever_the_cuts_has_no_intervals(by_hand, make_items):
+    for times, asked in ((1.6, False), (1.9, True), (18.0, True), (21.0, False)):
+        layout = {"liver": {"ml": 50.0 * times}, "spleen": {"ml": 50.0}}
+        made = [pair for seed in range(4) for pair in make_items(by_hand(layout), "ratio_interval", seed=seed)]
+        assert bool(made) == asked, times
+        for item, reference in made:
+            assert item.structures == ["liver", "spleen"]
+            cuts = {float(number) for option in item.options for number in re.findall(r"[\d.]+", option)}
+            assert cuts <= set(RATIO_CUTS)
+            assert reference.margin > 1
 
 
 def test_br_169_near_equal_extents_are_not_compared(by_hand, make_items):
@@ -297,18 +329,49 @@ def test_oblique_grids_have_directions(records, make_items):
     assert np.isfinite(CaseView(found).reach("liver", 0)).all()
 
 
-@pytest.mark.parametrize(("gap", "asked"), [(49.0, True), (51.0, False)])
-def test_directions_of_structures_far_apart_are_plain(by_hand, make_items, gap, asked):
-    """Bodies of 50 and 80 mm: no question once the shorter one would fit between them."""
-    away = 65.0 + gap
-    layout = {
-        "liver": {"size": (80.0, 80.0, 80.0)},
-        "spleen": {"center": (away, away, away), "size": (50.0, 50.0, 50.0)},
-    }
+@pytest.mark.parametrize(("away", "asked"), [(39.0, True), (41.0, False)])
+def test_directions_of_structures_far_apart_are_plain(by_hand, make_items, away, asked):
+    """Up to 40 mm lie within what people differ by."""
+    sizes = {"center": (away, away, away), "size": (50.0, 50.0, 50.0)}
     for name in ("relation", "direction_pair"):
-        view = CaseView(by_hand(layout))
+        view = CaseView(by_hand({"liver": {"size": (80.0, 80.0, 80.0)}, "pet": sizes}))
         assert bool(make_items(view, name)) == asked
         assert bool(refused(view)[PLAIN]) != asked
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "axis", "told"),
+    [
+        ("kidney_left", "kidney_right", 2, False),
+        ("kidney_right", "adrenal_gland_right", 2, False),
+        ("kidney_left", "urinary_bladder", 2, True),
+        ("kidney_left", "vertebrae_L5", 2, True),
+        ("kidney_left", "vertebrae_L2", 2, False),
+        ("gallbladder", "kidney_right", 1, True),
+        ("gallbladder", "stomach", 1, False),
+        ("aorta", "vertebrae_L1", 1, True),
+        ("liver", "spleen", 0, True),
+        ("pancreas", "vertebrae_L1", 0, False),
+        ("kidney_left", "adrenal_gland_left", 0, False),
+        ("skull", "kidney_left", 2, False),
+    ],
+)
+def test_normal_places_tell_directions(by_hand, make_items, first, second, axis, told):
+    """Told is what lies so in anybody; then no relation is asked for, however near the two lie."""
+    assert told_by_anatomy(first, second, axis) == told_by_anatomy(second, first, axis) == told
+    center = [0.0, 0.0, 0.0]
+    center[axis] = 20.0
+    view = CaseView(by_hand({first: {}, second: {"center": tuple(center)}}))
+    made = [make_items(view, "relation", seed=seed) for seed in range(8)]
+    assert any(made) != told
+    assert bool(refused(view)[PLAIN]) == told
+
+
+def test_every_normal_range_is_a_range():
+    for axis, table in enumerate(("strips", "layers", "levels")):
+        for name in normal_places._tables()[table]:
+            first, last = normal_range(name, axis)
+            assert first <= last, name
 
 
 def test_volumes_far_from_alike_are_plain(by_hand, make_items):
