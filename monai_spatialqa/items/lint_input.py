@@ -3,13 +3,15 @@
 Nothing is refused here but a file that cannot be read at all: a row that is no item becomes an item whose faults are
 named. Of anybody's rows, these fields are understood, in any case; further ones are left alone:
 
-- question; options: a list, an object of letters, a text that holds such a list or object, or columns A, B, C ...
+- question; options: a list, an object of letters, a text that holds such a list or object, or columns A, B, C ...,
+  option_a ..., option1 ...; columns that look like options and are none of these are named;
 - answer: a letter, the text of an option, both ("B. 34 mm"), or, without options, a number with its unit;
-- optional: id, unit, case, structures.
+- optional: id, unit, case, structures, subtask.
 """
 
 from __future__ import annotations
 
+import ast
 import csv
 import io
 import json
@@ -33,11 +35,22 @@ FIELDS: dict[str, tuple[str, ...]] = {
     "unit": ("unit", "answer_unit", "units"),
     "case": ("case_id", "case", "image", "image_path", "scan", "study", "video"),
     "structures": ("structures", "structure", "organs", "organ"),
+    "subtask": ("subtask", "task", "question_type", "type", "category"),
 }
 """Names under which a field is looked for, the first one that is there counts."""
 
 _PREFIX = re.compile(r"^\s*\(?([A-Za-z])\s*[.:)\]]\s*(?=\S)")
-_COLUMN = re.compile(r"(?:option|choice)?[_ ]?([A-Z])", re.IGNORECASE)
+_COLUMN = re.compile(r"(?:options?|choices?|opt)?[_ .-]?\(?([A-Z])\)?", re.IGNORECASE)
+_NUMBERED = re.compile(r"(?:options?|choices?|opt)[_ .-]?\(?(\d{1,2})\)?|(\d{1,2})", re.IGNORECASE)
+_LIKE_OPTIONS = re.compile(
+    r"(?:opts?|options?|choices?|distractors?|alternatives?|candidates?|foils?|(?:wrong|incorrect|false)[_ ]?\w*|answers?)"
+    r"[_ .-]?\(?(?:\d{1,2}|[a-z])?\)?",
+    re.IGNORECASE,
+)
+"""Columns by which somebody may mean options."""
+
+_INLINE = re.compile(r"(?:^|[\s,;|])\(?([A-H])[.:)]\s+")
+"""A letter in front of each option of a text that holds all of them."""
 
 
 def read_rows(path: Path) -> list[Any]:
@@ -56,29 +69,58 @@ def read_rows(path: Path) -> list[Any]:
             expected="JSON, JSON Lines or CSV in UTF-8",
             next_step="check the path",
         ) from None
-    if path.suffix.casefold() in (".csv", ".tsv"):
-        return list(csv.DictReader(io.StringIO(text), delimiter="\t" if path.suffix.casefold() == ".tsv" else ","))
-    try:
-        whole = json.loads(text)
-    except ValueError:
-        whole = None
-    if isinstance(whole, dict):
-        lists = [value for value in whole.values() if isinstance(value, list)]
-        if len(lists) == 1 and not any(name in _folded_keys(whole) for name in FIELDS["question"]):
-            return list(lists[0])
-        return [whole]
-    if isinstance(whole, list):
-        return whole
-    rows = [_parsed(line) for line in text.splitlines() if line.strip()]
+    rows = _of_table(text) if path.suffix.casefold() in (".csv", ".tsv") else _of_json(text)
     if not any(isinstance(row, dict) for row in rows):
         raise FileReadError(
             "the file holds no items",
             file=path,
             code="no_records",
-            found="no row that is a JSON object",
-            expected="JSON, JSON Lines or CSV, see docs/lint.md",
+            found="nothing" if not text.strip() else "no row that is an item",
+            expected="JSON, JSON Lines or CSV with a row for each item, see docs/lint.md",
+            next_step="check the path, and what wrote the file",
         )
     return rows
+
+
+def _of_table(text: str) -> list[Any]:
+    """Rows of a table whose cells are parted by whatever parts its header into the most names that are understood."""
+    header = next((line for line in text.splitlines() if line.strip()), "")
+
+    def understood(delimiter: str) -> tuple[int, int]:
+        names = [name.strip().casefold() for name in next(csv.reader([header], delimiter=delimiter), [])]
+        known = {name for spellings in FIELDS.values() for name in spellings}
+        return sum(name in known or bool(_COLUMN.fullmatch(name)) for name in names), len(names)
+
+    return list(csv.DictReader(io.StringIO(text, newline=""), delimiter=max(",;\t|", key=understood)))
+
+
+def _of_json(text: str) -> list[Any]:
+    try:
+        whole = json.loads(text)
+    except ValueError:
+        whole = None
+    if isinstance(whole, dict):
+        return _of_object(whole)
+    if isinstance(whole, list):
+        return whole
+    return [_parsed(line) for line in text.splitlines() if line.strip()]
+
+
+def _of_object(whole: dict[str, Any]) -> list[Any]:
+    """One item, or the list or the object of ids that an object holds."""
+    if any(name in _folded_keys(whole) for name in FIELDS["question"]):
+        return [whole]
+    lists = [value for value in whole.values() if isinstance(value, list)]
+    if len(lists) == 1:
+        return list(lists[0])
+    if whole and all(isinstance(value, dict) for value in whole.values()):
+        if len(whole) == 1 and not any(name in _folded_keys(next(iter(whole.values()))) for name in FIELDS["question"]):
+            return _of_object(next(iter(whole.values())))
+        return [
+            value if any(at in _folded_keys(value) for at in FIELDS["id"]) else {"id": name, **value}
+            for name, value in whole.items()
+        ]
+    return [whole]
 
 
 def _parsed(line: str) -> Any:
@@ -146,6 +188,7 @@ def _own_item(number: int, row: dict[str, Any], answer: Any) -> LintItem:
         case_id=item.case.case_id,
         structures=tuple(item.structures),
         format=item.format,
+        subtask=item.subtask,
         item=item,
         reference=reference,
         with_references=True,
@@ -181,8 +224,11 @@ def _anybodys_item(number: int, row: Any) -> LintItem:
     if not isinstance(question, str) or not question.strip():
         faults.append(Fault("question", _shown(question), "text"))
         question = ""
-    letters, options = _options(row, fields["options"], faults)
+    if row.get(None):  # type: ignore[call-overload]
+        cells = ", ".join(map(str, row[None]))  # type: ignore[index]
+        faults.append(Fault("row", f"cells beyond the last column: {cells}", "as many cells as columns, in quotes"))
     given = fields["answer"]
+    letters, options = _options(row, fields["options"], given, faults)
     answers: list[str] = []
     for answer in given if isinstance(given, list) else [given]:
         if isinstance(answer, str) and answer.strip():
@@ -210,6 +256,7 @@ def _anybodys_item(number: int, row: Any) -> LintItem:
         case_id=case.get("case_id") if isinstance(case, dict) else None if case in (None, "") else str(case),
         structures=tuple(str(name) for name in names if name),
         format="yesno" if known == {"yes", "no"} else "mca" if options or fields["options"] is not None else "numeric",
+        subtask=fields["subtask"] if isinstance(fields["subtask"], str) else "",
         malformed=tuple(faults),
     )
 
@@ -219,19 +266,22 @@ def _field(row: Mapping[str, Any], names: Sequence[str]) -> Any:
     return next((row[keys[name]] for name in names if name in keys), None)
 
 
-def _options(row: Mapping[str, Any], given: Any, faults: list[Fault]) -> tuple[list[str], list[str]]:
+def _options(row: Mapping[str, Any], given: Any, answer: Any, faults: list[Fault]) -> tuple[list[str], list[str]]:
     """Letters and texts of the options, whatever form they are in."""
     if isinstance(given, str):
         given = _listed(given, faults)
     if given is None:
-        columns = {found.group(1).upper(): name for name in row if (found := _COLUMN.fullmatch(str(name).strip()))}
-        given = {letter: row[columns[letter]] for letter in sorted(columns) if row[columns[letter]] not in (None, "")}
+        given = _in_columns(row, answer)
         if not given:
+            like = [str(name) for name in row if _is_like_options(str(name).strip()) and row[name] not in (None, "")]
+            if like:
+                told = "columns A, B ..., option_a ... or option1 ..., or one column options"
+                faults.append(Fault("options", f"columns that are not understood: {', '.join(like)}", told))
             return [], []
     if isinstance(given, dict):
         letters = [str(name).strip().upper() for name in given]
         values = list(given.values())
-    elif isinstance(given, list):
+    elif isinstance(given, (list, tuple)):
         letters, values = list(default_letters(len(given))), given
     else:
         faults.append(Fault("options", _shown(given), "a list, or an object of letters"))
@@ -244,18 +294,51 @@ def _options(row: Mapping[str, Any], given: Any, faults: list[Fault]) -> tuple[l
     return letters, _without_letters(letters, texts)
 
 
+def _in_columns(row: Mapping[str, Any], answer: Any) -> dict[str, Any]:
+    """Letter -> option, for options in columns of their own; numbers where the answer is the number of one."""
+    for pattern in (_COLUMN, _NUMBERED):
+        named = {name: found for name in row if (found := pattern.fullmatch(str(name).strip()))}
+        columns = {next(part for part in found.groups() if part).upper(): name for name, found in named.items()}
+        order = sorted(columns, key=lambda mark: (int(mark) if mark.isdigit() else 0, mark))
+        filled = [mark for mark in order if row[columns[mark]] not in (None, "")]
+        if pattern is _NUMBERED and len(filled) < 2:
+            continue
+        if filled:
+            texts = [row[columns[mark]] for mark in filled]
+            told = str(answer).strip()
+            as_number = pattern is _NUMBERED and re.fullmatch(r"(?:option|choice)?[_ ]?\d{1,2}", told, re.IGNORECASE)
+            marks = filled if pattern is _COLUMN or as_number else default_letters(len(filled))
+            return dict(zip(marks, texts, strict=True))
+    return {}
+
+
+def _is_like_options(name: str) -> bool:
+    taken = {spelling for field in ("answer", "id", "question") for spelling in FIELDS[field]}
+    return name.casefold() not in taken and bool(_LIKE_OPTIONS.fullmatch(name))
+
+
+def _parted(text: str, mark: str) -> list[str]:
+    return [part.strip() for part in re.split(mark, text) if part.strip()]
+
+
 def _listed(text: str, faults: list[Fault]) -> Any:
     """Options that stand in one text: JSON, or parted by line breaks or bars."""
     if not text.strip():
         return None
     if text.lstrip()[:1] in ("[", "{"):
-        try:
-            return json.loads(text)
-        except ValueError:
-            faults.append(Fault("options", _shown(text)[:80], "a JSON list, with texts in double quotes"))
-            return []
-    parts = [part.strip() for part in re.split(r"\r?\n|\|", text) if part.strip()]
-    if len(parts) < 2:
+        for read in (json.loads, ast.literal_eval):
+            try:
+                return read(text)
+            except (ValueError, SyntaxError, MemoryError, RecursionError):
+                continue
+        faults.append(Fault("options", _shown(text)[:80], "a list as JSON or Python writes it"))
+        return []
+    marks = list(_INLINE.finditer(text))
+    if len(marks) > 1 and "".join(mark.group(1) for mark in marks) == LETTERS[: len(marks)]:
+        ends = [mark.start() for mark in marks[1:]] + [len(text)]
+        return [text[mark.end() : end].strip(" ,;|\r\n") for mark, end in zip(marks, ends, strict=True)]
+    parts = next((found for mark in (r"\r?\n|\|", ";") if len(found := _parted(text, mark)) > 1), [])
+    if not parts:
         faults.append(Fault("options", _shown(text)[:80], "a list, or texts parted by |"))
         return []
     return parts
