@@ -11,7 +11,6 @@ named. Of anybody's rows, these fields are understood, in any case; further ones
 
 from __future__ import annotations
 
-import ast
 import csv
 import io
 import json
@@ -23,34 +22,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from monai_spatialqa.errors import FileReadError, SettingsError
-from monai_spatialqa.items.lint_item import Fault, LintItem, default_letters
+from monai_spatialqa.items.lint_item import Fault, LintItem
+from monai_spatialqa.items.lint_layouts import COLUMN, FIELDS, options_of, shown_briefly
 from monai_spatialqa.items.quantities_in_text import folded
 from monai_spatialqa.records.item import LETTERS, Item, Reference
-
-FIELDS: dict[str, tuple[str, ...]] = {
-    "id": ("item_id", "id", "index", "qid", "question_id"),
-    "question": ("question", "query", "prompt", "stem"),
-    "options": ("options", "choices", "candidates"),
-    "answer": ("answer", "correct_answer", "answer_key", "key", "gt", "ground_truth", "label"),
-    "unit": ("unit", "answer_unit", "units"),
-    "case": ("case_id", "case", "image", "image_path", "scan", "study", "video"),
-    "structures": ("structures", "structure", "organs", "organ"),
-    "subtask": ("subtask", "task", "question_type", "type", "category"),
-}
-"""Names under which a field is looked for, the first one that is there counts."""
-
-_PREFIX = re.compile(r"^\s*\(?([A-Za-z])\s*[.:)\]]\s*(?=\S)")
-_COLUMN = re.compile(r"(?:options?|choices?|opt)?[_ .-]?\(?([A-Z])\)?", re.IGNORECASE)
-_NUMBERED = re.compile(r"(?:options?|choices?|opt)[_ .-]?\(?(\d{1,2})\)?|(\d{1,2})", re.IGNORECASE)
-_LIKE_OPTIONS = re.compile(
-    r"(?:opts?|options?|choices?|distractors?|alternatives?|candidates?|foils?|(?:wrong|incorrect|false)[_ ]?\w*|answers?)"
-    r"[_ .-]?\(?(?:\d{1,2}|[a-z])?\)?",
-    re.IGNORECASE,
-)
-"""Columns by which somebody may mean options."""
-
-_INLINE = re.compile(r"(?:^|[\s,;|])\(?([A-H])[.:)]\s+")
-"""A letter in front of each option of a text that holds all of them."""
 
 
 def read_rows(path: Path) -> list[Any]:
@@ -89,7 +64,7 @@ def _of_table(text: str) -> list[Any]:
     def understood(delimiter: str) -> tuple[int, int]:
         names = [name.strip().casefold() for name in next(csv.reader([header], delimiter=delimiter), [])]
         known = {name for spellings in FIELDS.values() for name in spellings}
-        return sum(name in known or bool(_COLUMN.fullmatch(name)) for name in names), len(names)
+        return sum(name in known or bool(COLUMN.fullmatch(name)) for name in names), len(names)
 
     return list(csv.DictReader(io.StringIO(text, newline=""), delimiter=max(",;\t|", key=understood)))
 
@@ -203,32 +178,26 @@ def _validated(kind: Any, row: Any, prefix: str) -> tuple[Any, list[Fault]]:
         for problem in error.errors(include_url=False):
             message = problem["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
             place = ".".join(map(str, problem["loc"])) or message.partition(":")[0]
-            found = "nothing" if problem["type"] == "missing" else _shown(problem["input"])
+            found = "nothing" if problem["type"] == "missing" else shown_briefly(problem["input"])
             faults.append(Fault(prefix + place, found, message))
         return None, faults
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, (dict, list)) and len(str(value)) > 80:
-        return f"{type(value).__name__} of {len(value)}"
-    return f"{value!r} ({type(value).__name__})"
 
 
 def _anybodys_item(number: int, row: Any) -> LintItem:
     faults: list[Fault] = []
     if not isinstance(row, dict):
-        fault = Fault("row", _shown(row)[:80], "an object with a question, options and an answer")
+        fault = Fault("row", shown_briefly(row)[:80], "an object with a question, options and an answer")
         return LintItem(f"row {number}", number, "", (), (), (), malformed=(fault,))
     fields = {name: _field(row, names) for name, names in FIELDS.items()}
     question = fields["question"]
     if not isinstance(question, str) or not question.strip():
-        faults.append(Fault("question", _shown(question), "text"))
+        faults.append(Fault("question", shown_briefly(question), "text"))
         question = ""
-    if row.get(None):  # type: ignore[call-overload]
-        cells = ", ".join(map(str, row[None]))  # type: ignore[index]
+    if row.get(None):
+        cells = ", ".join(map(str, row[None]))
         faults.append(Fault("row", f"cells beyond the last column: {cells}", "as many cells as columns, in quotes"))
     given = fields["answer"]
-    letters, options = _options(row, fields["options"], given, faults)
+    letters, options = options_of(row, fields["options"], given, faults)
     answers: list[str] = []
     for answer in given if isinstance(given, list) else [given]:
         if isinstance(answer, str) and answer.strip():
@@ -236,11 +205,11 @@ def _anybodys_item(number: int, row: Any) -> LintItem:
         elif answer is not None and not isinstance(answer, str):
             # 2 may be the second or the third option; as the answer to an open question it is a number.
             if options:
-                faults.append(Fault("answer", _shown(answer), "the letter or the text of an option"))
+                faults.append(Fault("answer", shown_briefly(answer), "the letter or the text of an option"))
             elif isinstance(answer, (int, float)) and not isinstance(answer, bool):
                 answers.append(str(answer))
             else:
-                faults.append(Fault("answer", _shown(answer), "text"))
+                faults.append(Fault("answer", shown_briefly(answer), "text"))
     structures = fields["structures"]
     names = [structures] if isinstance(structures, str) else structures if isinstance(structures, list) else []
     case = fields["case"]
@@ -264,92 +233,6 @@ def _anybodys_item(number: int, row: Any) -> LintItem:
 def _field(row: Mapping[str, Any], names: Sequence[str]) -> Any:
     keys = _folded_keys(row)
     return next((row[keys[name]] for name in names if name in keys), None)
-
-
-def _options(row: Mapping[str, Any], given: Any, answer: Any, faults: list[Fault]) -> tuple[list[str], list[str]]:
-    """Letters and texts of the options, whatever form they are in."""
-    if isinstance(given, str):
-        given = _listed(given, faults)
-    if given is None:
-        given = _in_columns(row, answer)
-        if not given:
-            like = [str(name) for name in row if _is_like_options(str(name).strip()) and row[name] not in (None, "")]
-            if like:
-                told = "columns A, B ..., option_a ... or option1 ..., or one column options"
-                faults.append(Fault("options", f"columns that are not understood: {', '.join(like)}", told))
-            return [], []
-    if isinstance(given, dict):
-        letters = [str(name).strip().upper() for name in given]
-        values = list(given.values())
-    elif isinstance(given, (list, tuple)):
-        letters, values = list(default_letters(len(given))), given
-    else:
-        faults.append(Fault("options", _shown(given), "a list, or an object of letters"))
-        return [], []
-    texts = []
-    for letter, value in zip(letters, values, strict=True):
-        if not isinstance(value, str) or not value.strip():
-            faults.append(Fault(f"options.{letter}", _shown(value), "text, with the unit of a number"))
-        texts.append(value if isinstance(value, str) else "" if value is None else str(value))
-    return letters, _without_letters(letters, texts)
-
-
-def _in_columns(row: Mapping[str, Any], answer: Any) -> dict[str, Any]:
-    """Letter -> option, for options in columns of their own; numbers where the answer is the number of one."""
-    for pattern in (_COLUMN, _NUMBERED):
-        named = {name: found for name in row if (found := pattern.fullmatch(str(name).strip()))}
-        columns = {next(part for part in found.groups() if part).upper(): name for name, found in named.items()}
-        order = sorted(columns, key=lambda mark: (int(mark) if mark.isdigit() else 0, mark))
-        filled = [mark for mark in order if row[columns[mark]] not in (None, "")]
-        if pattern is _NUMBERED and len(filled) < 2:
-            continue
-        if filled:
-            texts = [row[columns[mark]] for mark in filled]
-            told = str(answer).strip()
-            as_number = pattern is _NUMBERED and re.fullmatch(r"(?:option|choice)?[_ ]?\d{1,2}", told, re.IGNORECASE)
-            marks = filled if pattern is _COLUMN or as_number else default_letters(len(filled))
-            return dict(zip(marks, texts, strict=True))
-    return {}
-
-
-def _is_like_options(name: str) -> bool:
-    taken = {spelling for field in ("answer", "id", "question") for spelling in FIELDS[field]}
-    return name.casefold() not in taken and bool(_LIKE_OPTIONS.fullmatch(name))
-
-
-def _parted(text: str, mark: str) -> list[str]:
-    return [part.strip() for part in re.split(mark, text) if part.strip()]
-
-
-def _listed(text: str, faults: list[Fault]) -> Any:
-    """Options that stand in one text: JSON, or parted by line breaks or bars."""
-    if not text.strip():
-        return None
-    if text.lstrip()[:1] in ("[", "{"):
-        for read in (json.loads, ast.literal_eval):
-            try:
-                return read(text)
-            except (ValueError, SyntaxError, MemoryError, RecursionError):
-                continue
-        faults.append(Fault("options", _shown(text)[:80], "a list as JSON or Python writes it"))
-        return []
-    marks = list(_INLINE.finditer(text))
-    if len(marks) > 1 and "".join(mark.group(1) for mark in marks) == LETTERS[: len(marks)]:
-        ends = [mark.start() for mark in marks[1:]] + [len(text)]
-        return [text[mark.end() : end].strip(" ,;|\r\n") for mark, end in zip(marks, ends, strict=True)]
-    parts = next((found for mark in (r"\r?\n|\|", ";") if len(found := _parted(text, mark)) > 1), [])
-    if not parts:
-        faults.append(Fault("options", _shown(text)[:80], "a list, or texts parted by |"))
-        return []
-    return parts
-
-
-def _without_letters(letters: Sequence[str], texts: Sequence[str]) -> list[str]:
-    """Options without "A. ", "(B) " and the like in front, where all of them have their own letter there."""
-    found = [_PREFIX.match(text) for text in texts]
-    if texts and all(one and one.group(1).upper() == letter for one, letter in zip(found, letters, strict=True)):
-        return [_PREFIX.sub("", text, count=1).strip() for text in texts]
-    return list(texts)
 
 
 def _split(answer: str, letters: Sequence[str], options: Sequence[str]) -> Iterator[str]:

@@ -199,8 +199,8 @@ def _gap(left: Reading, right: Reading) -> Decimal:
     """How far two readings are apart: positions as points, over the longer one; sizes by the edge that differs most."""
     pairs = list(zip(left.quantities, right.quantities, strict=True))
     if len(pairs) > 1 and left.frame.startswith(("(", "[")):
-        apart = sum((one.base - other.base) ** 2 for one, other in pairs).sqrt()
-        far = max(sum(one.base**2 for one in each.quantities) for each in (left, right)).sqrt()  # type: ignore[union-attr]
+        apart = sum(((one.base - other.base) ** 2 for one, other in pairs), Decimal(0)).sqrt()
+        far = max(sum((one.base**2 for one in each.quantities), Decimal(0)) for each in (left, right)).sqrt()
         return apart / far if far else Decimal(0)
     return max(_widest_gap(one, other) for one, other in pairs)
 
