@@ -106,7 +106,7 @@ def _listed(text: str, faults: list[Fault]) -> Any:
     """Options that stand in one text: JSON, or parted by line breaks or bars."""
     if not text.strip():
         return None
-    if text.lstrip()[:1] in ("[", "{"):
+    if text.lstrip()[:1] in ("[", "{") or text.lstrip()[:2] in ("('", '("'):
         for read in (json.loads, ast.literal_eval):
             try:
                 found = read(text)

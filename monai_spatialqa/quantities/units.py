@@ -96,7 +96,7 @@ _TABLE = (
         r"times|-?fold|[x×](?! ?[\d.])(?! ?\w)",
         r"倍|-?fach|fois|veces|mal(?! ?\d)|[x×](?! ?[\d.])|: ?1(?![\d.,])",
     ),
-    Unit("degree", "angle", Decimal(1), r"°(?! ?[cf]\b)|deg(?:rees?)?", r"度"),
+    Unit("degree", "angle", Decimal(1), r"°(?! ?[cf]\b)|deg(?:rees?)?"),
     Unit("HU", "attenuation", Decimal(1), r"hu|hounsfield(?: units?)?"),
     Unit("voxel", "voxels", Decimal(1), r"voxels?|vox", r"体素"),
     Unit("pixel", "pixels", Decimal(1), r"pixels?|px", r"像素"),
