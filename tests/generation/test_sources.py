@@ -144,7 +144,13 @@ def test_the_other_stages_refuse_a_file_for_a_folder_too(tmp_path):
 
 def test_the_summary_names_the_strongest_relation_of_options(write_measurements, phantom_records, tmp_path, capsys):
     summary = run_generation(
-        settings_of(write_measurements(*phantom_records), tmp_path, items_per_subtask=40, items_per_case=900, items_per_structure=99)
+        settings_of(
+            write_measurements(*phantom_records),
+            tmp_path,
+            items_per_subtask=40,
+            items_per_case=900,
+            items_per_structure=99,
+        )
     )
     strongest = summary.option_relations
     assert strongest is not None

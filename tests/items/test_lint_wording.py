@@ -106,6 +106,7 @@ def test_questions_about_slices(question):
     [
         "What is the longest diameter of the lesion within a single axial slice?",
         "Over all axial slices, what is the longest diameter of the lesion within one slice?",
+        "Which slice thickness does the scan have?",
     ],
 )
 def test_slices_may_say_where(question):
