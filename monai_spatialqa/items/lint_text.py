@@ -15,8 +15,8 @@ _OF_ARRAYS = {UNITS[name].dimension for name in ARRAY_UNITS}
 
 _ASKS_FOR_SLICES = re.compile(
     r"\b(?:how many|number of|count of)\s+(?:\w+\s+){0,4}slices?\b|\bin (?:\w+ )?slices\b(?=\s*[?.,;)]|$)"
-    r"|\(\s*(?:in )?slices\s*\)|\b(?:which|what)\s+(?:\w+\s+){0,2}slice\b(?! (?:thickness|spacing))|\bslice (?:number|index|count)s?\b"
-    r"|\bslices? (?:apart|long|thick|high|tall|deep)\b",
+    r"|\(\s*(?:in )?slices\s*\)|\b(?:which|what)\s+(?:\w+\s+){0,2}slice\b(?! (?:thickness|spacing))"
+    r"|\bslice (?:number|index|count)s?\b|\bslices? (?:apart|long|thick|high|tall|deep)\b",
     re.IGNORECASE,
 )
 """Slices are what is asked for; "within one axial slice" only says where."""
