@@ -6,8 +6,9 @@ import difflib
 import hashlib
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
+from typing import Any
 
 from monai_spatialqa.anatomy.derived import DerivedStructure
 from monai_spatialqa.anatomy.structure import StructureInfo, TumourKind, fallback_name
@@ -201,8 +202,29 @@ class LabelMap:
         return list(chosen)
 
     def to_mapping(self) -> dict[int, str]:
-        """A plain dictionary from voxel value to name."""
+        """A plain dictionary from voxel value to name, without groups, kinds of tumours and the like."""
         return {entry.label: entry.name for entry in self.entries}
+
+    def to_content(self) -> dict[str, Any]:
+        """All of it as a mapping in the full form, of which ``load_label_map`` makes an equal label map.
+
+        Example:
+            >>> from monai_spatialqa.anatomy import load_label_map
+            >>> tumours = load_label_map("brats2021")
+            >>> load_label_map(tumours.to_content()) == tumours
+            True
+        """
+        content: dict[str, Any] = {"name": self.name, "source": self.source, "licence": self.licence}
+        content |= {"verified": self.verified, "notes": list(self.notes)}
+        content["structures"] = {entry.label: _told(entry) for entry in self.entries}
+        of_entries = {entry.group for entry in self.entries}
+        content["groups"] = {group: list(names) for group, names in self.groups if group not in of_entries}
+        content["derived"] = {
+            entry.name: {"union": list(entry.labels)}
+            | ({} if entry.tumour_kind is None else {"tumour_kind": entry.tumour_kind})
+            for entry in self.derived_structures
+        }
+        return {field: value for field, value in content.items() if value not in (None, [], {})}
 
     def __len__(self) -> int:
         return len(self.entries)
@@ -232,3 +254,9 @@ class LabelMap:
             expected=f"one of {len(known)}: {listed}" if known else f"a label map with a {what}",
             next_step=f"did you mean {' or '.join(close)}?" if close else f"use a {what} name of label map {self.name}",
         )
+
+
+def _told(entry: StructureInfo) -> dict[str, Any]:
+    """The fields of a structure that hold something, without its label."""
+    told = {field: value for field, value in asdict(entry).items() if field != "label" and value is not None}
+    return told | ({"colour": list(entry.colour)} if entry.colour is not None else {})

@@ -14,12 +14,12 @@ from monai_spatialqa.quantities import EXPONENT, number_pattern, written_number
 from monai_spatialqa.quantities.units import ANY_SPELLING, READ_UNITS, UNITS
 
 FOREIGN = "?"
-"""Stands for a unit that measures something no item asks for: ``kg``, ``HU``, ``ml/min``."""
+"""Stands for a unit that measures something no item asks for: ``kg``, ``years``, ``ml/min``."""
 
 _END = r"(?:(?<=[\u4e00-\u9fff])|(?![A-Za-z0-9_À-ɏ²³]))"
 _PER = r"(?! ?/ ?[A-Za-z]| per [a-z])"
 _OTHER = (
-    r"kgs?|mg|g|grams?|kilograms?|kilos?|hu|hounsfield(?: units?)?|°c?|deg(?:rees?)?|years?|yrs?|months?|weeks?"
+    r"kgs?|mg|g|grams?|kilograms?|kilos?|°c|years?|yrs?|months?|weeks?"
     r"|days?|hours?|hrs?|"
     r"min(?:ute)?s?|s|secs?|seconds?|mmhg|bpm|k?hz|kms?|kilomet(?:er|re)s?|fl\.? ?oz|ounces?|oz|pints?|quarts?"
     r"|gallons?|cups?|feet|"

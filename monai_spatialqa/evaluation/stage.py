@@ -30,6 +30,7 @@ from monai_spatialqa.models import OpenAIAdapter, build_adapter
 from monai_spatialqa.progress import Progress, show
 from monai_spatialqa.records import Journal
 from monai_spatialqa.records.answer import Answer
+from monai_spatialqa.records.files import usable_folder
 
 logger = logging.getLogger(__name__)
 
@@ -55,6 +56,7 @@ def run_evaluation(settings: EvaluateSettings) -> EvaluateSummary:
         SpatialQAError: the settings or the files are unusable, the folder holds answers of other settings, or the model
             cannot be asked at all.
     """
+    usable_folder(settings.output)
     inputs = load_inputs(settings)
     units = _units(settings, inputs)
     if units and not settings.rescore:

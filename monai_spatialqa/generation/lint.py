@@ -11,6 +11,7 @@ from monai_spatialqa.errors import SettingsError, readable
 from monai_spatialqa.generation.lint_settings import LintSettings
 from monai_spatialqa.items.linter import LintReport, lint_item_file
 from monai_spatialqa.records import Measurement, read_records, write_text_atomic
+from monai_spatialqa.records.files import usable_folder
 
 FINDINGS, SUMMARY = "lint.jsonl", "lint_summary.json"
 
@@ -44,12 +45,12 @@ def run_lint(settings: LintSettings) -> LintSummary:
     Raises:
         SpatialQAError: a file cannot be read, or a result would be written over an input.
     """
+    output = usable_folder(settings.output)
     _refuse_overwriting(settings)
     measured = None
     if settings.measurements_file is not None:
         measured = list(read_records(settings.measurements_file, Measurement))
     report = lint_item_file(settings.items_file, settings.references_file, measured, settings.rules)
-    output = settings.output
     rows = [_strict(row) for row in report.item_rows()]
     write_text_atomic(output / FINDINGS, "".join(row + "\n" for row in rows))
     write_text_atomic(output / SUMMARY, _strict(report.as_dict(), indent=2) + "\n")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import hashlib
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from monai_spatialqa.anatomy import LabelMap
 from monai_spatialqa.items.draft import Rules
 from monai_spatialqa.items.subtasks import SUBTASKS
 from monai_spatialqa.records.files import system_path
@@ -26,8 +27,10 @@ class GenerateSettings(BaseModel):
     datalist: str | None = Field(
         None, description="datalist of the cases, for patient, modality and licence; default: datalist.json beside them"
     )
-    label_map: str | dict[int, str] | None = Field(
-        None, description="label map of the structures; default: the one that each record names, where it is shipped"
+    label_map: str | dict[int, str] | dict[str, Any] | None = Field(
+        None,
+        description="label map of the structures: shipped name, file, content, or from Python a LabelMap; default: the "
+        "one that each record names, where it is shipped",
     )
     output_dir: str = Field("items", description="folder for the results; made when missing")
     seed: int = Field(0, description="everything that is chosen is chosen by it; 0 is a seed like any other")
@@ -61,6 +64,18 @@ class GenerateSettings(BaseModel):
             raise ValueError("name the measurements.jsonl to make questions from")
         return value
 
+    @field_validator("label_map", mode="before")
+    @classmethod
+    def _whole(cls, value: Any) -> Any:
+        return value.to_content() if isinstance(value, LabelMap) else value
+
+    @field_validator("tasks", "subtasks")
+    @classmethod
+    def _some(cls, value: list[str] | None) -> list[str] | None:
+        if value == []:
+            raise ValueError("an empty list makes no questions; null makes all of them")
+        return value
+
     @field_validator("subtasks")
     @classmethod
     def _known(cls, value: list[str] | None) -> list[str] | None:
@@ -68,6 +83,14 @@ class GenerateSettings(BaseModel):
         if unknown:
             raise ValueError(f"no such subtask: {', '.join(unknown)}; there are {', '.join(SUBTASKS)}")
         return value
+
+    @model_validator(mode="after")
+    def _agreeing(self) -> GenerateSettings:
+        others = [name for name in self.subtasks or () if self.tasks and SUBTASKS[name].task not in self.tasks]
+        if others:
+            told = ", ".join(f"{name} is one of {SUBTASKS[name].task}" for name in others)
+            raise ValueError(f"subtasks that tasks leave out: {told}; tasks are {', '.join(self.tasks or ())}")
+        return self
 
     @property
     def rules(self) -> Rules:

@@ -5,20 +5,19 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping
-from functools import cache
 from pathlib import Path
 from typing import Any
 
-from monai_spatialqa.anatomy import LabelMap, load_label_map
-from monai_spatialqa.errors import FileReadError, LabelMapError
+from monai_spatialqa.errors import FileReadError
 from monai_spatialqa.generation.balance import RunBalance, with_letters_in_turn
 from monai_spatialqa.generation.case import CaseItems, items_of_case
 from monai_spatialqa.generation.settings import GenerateSettings
+from monai_spatialqa.generation.sources import LabelMaps, refuse_unusable_cases
 from monai_spatialqa.generation.summary import GenerateSummary, summary_lines
 from monai_spatialqa.items.assemble import ItemContext
 from monai_spatialqa.progress import Progress
 from monai_spatialqa.records import Measurement, read_records, write_text_atomic
-from monai_spatialqa.records.files import system_path
+from monai_spatialqa.records.files import system_path, usable_folder
 from monai_spatialqa.records.item import ItemCase
 
 ITEMS, REFERENCES, SUMMARY = "items.jsonl", "references.jsonl", "summary.json"
@@ -31,8 +30,10 @@ def run_generation(settings: GenerateSettings) -> GenerateSummary:
     both sorted by id, and ``summary.json``. Prints the summary. The same measurements and settings give the same bytes.
 
     Raises:
-        SpatialQAError: the measurements, the datalist or the label map are unusable.
+        SpatialQAError: the measurements, the datalist, the label map or the folder are unusable; nothing
+            is written then.
     """
+    output = usable_folder(settings.output)
     records = sorted(read_records(settings.source, Measurement), key=lambda record: record.case_id)
     if not records:
         raise FileReadError(
@@ -43,6 +44,8 @@ def run_generation(settings: GenerateSettings) -> GenerateSummary:
             expected="measurements.jsonl of the measure stage",
             next_step="run measure.yaml first",
         )
+    refuse_unusable_cases(records, settings.source)
+    label_maps = LabelMaps(settings.label_map)
     known = _datalist(settings)
     made: list[CaseItems] = []
     balance = RunBalance(settings.run_items_per_task, settings.run_items_per_structure)
@@ -51,7 +54,7 @@ def run_generation(settings: GenerateSettings) -> GenerateSummary:
         for record in records:
             if not record.errors:
                 context = _context(record, known.get(record.case_id, {}), settings)
-                made.append(items_of_case(record, _label_map(record, settings), context, settings, balance))
+                made.append(items_of_case(record, label_maps.of(record), context, settings, balance))
             progress.update(failed=bool(record.errors))
     pairs = with_letters_in_turn((pair for case in made for pair in case.pairs), settings.seed)
     left_out: Counter[str] = Counter()
@@ -59,11 +62,16 @@ def run_generation(settings: GenerateSettings) -> GenerateSummary:
     for case in made:
         left_out.update(case.left_out)
         not_made.update(case.not_made)
-    output = settings.output
     write_text_atomic(output / ITEMS, "".join(item.to_json_line() + "\n" for item, _ in pairs))
     write_text_atomic(output / REFERENCES, "".join(reference.to_json_line() + "\n" for _, reference in pairs))
     summary = GenerateSummary.of(
-        pairs, cases=len(records), skipped=failed, structures=balance.structures, left_out=left_out, not_made=not_made
+        pairs,
+        cases=len(records),
+        skipped=failed,
+        structures=balance.structures,
+        left_out=left_out,
+        not_made=not_made,
+        label_maps=label_maps.noted,
     )
     write_text_atomic(output / SUMMARY, json.dumps(summary.as_dict(), indent=2, ensure_ascii=False) + "\n")
     print("\n".join(summary_lines(summary, output)), flush=True)
@@ -78,21 +86,6 @@ def _context(record: Measurement, known: Mapping[str, Any], settings: GenerateSe
         modality=known.get("modality") or settings.modality,
     )
     return ItemContext(case, settings.seed, settings.sha256, known.get("licence"), settings.split)
-
-
-@cache
-def _shipped(name: str) -> LabelMap | None:
-    try:
-        return load_label_map(name)
-    except LabelMapError:
-        return None
-
-
-def _label_map(record: Measurement, settings: GenerateSettings) -> LabelMap | None:
-    """The label map that was set, else the one that the record names, where it is shipped; tumours follow from it."""
-    if settings.label_map is not None:
-        return load_label_map(settings.label_map)
-    return None if record.label_map is None else _shipped(record.label_map)
 
 
 def _datalist(settings: GenerateSettings) -> dict[str, Mapping[str, Any]]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, get_args
 
 from monai_spatialqa.generation.balance import Pair, is_ordered
 from monai_spatialqa.items.draft import SUBTASKS
-from monai_spatialqa.records.item import TaskCode
+from monai_spatialqa.items.option_relations import attack_results
+from monai_spatialqa.records.item import LETTERS, TaskCode
 
 MOST_ASKED = 4
 """Structures that the table names, those asked about most often."""
@@ -33,6 +34,9 @@ class GenerateSummary:
         left_out: reason -> number of structures that some question could not be about for it, over all cases.
         not_made: reason -> number of questions that were given up for it, over all cases.
         text_only: way of guessing without the image -> share of the items it gets right.
+        option_relations: the strongest way of telling a key from the options alone (see ``items/option_relations.py``),
+            with counts and shares; None where no subtask has enough items to say.
+        label_maps: what is wrong with label maps -> cases.
         failed: 0; a case without a measurement is skipped, not failed.
     """
 
@@ -48,6 +52,8 @@ class GenerateSummary:
     left_out: dict[str, int]
     not_made: dict[str, int]
     text_only: dict[str, float]
+    option_relations: dict[str, Any] | None = None
+    label_maps: dict[str, int] = field(default_factory=dict)
     failed: int = 0
 
     @classmethod
@@ -60,6 +66,7 @@ class GenerateSummary:
         structures: Mapping[str, int],
         left_out: Mapping[str, int],
         not_made: Mapping[str, int],
+        label_maps: Mapping[str, int] | None = None,
     ) -> GenerateSummary:
         """Count the items of a run."""
         tasks: dict[str, dict[str, int]] = {}
@@ -81,11 +88,20 @@ class GenerateSummary:
             left_out=_most_first(left_out),
             not_made=_most_first(not_made),
             text_only=text_only_shares(pairs),
+            option_relations=_strongest(choices),
+            label_maps=_most_first(label_maps or {}),
         )
 
     def as_dict(self) -> dict[str, Any]:
         """For ``summary.json``."""
         return asdict(self)
+
+
+def _strongest(choices: Sequence[Pair]) -> dict[str, Any] | None:
+    results = attack_results(
+        (item.subtask, item.options, LETTERS.index(reference.answer)) for item, reference in choices
+    )
+    return asdict(results[0]) if results else None
 
 
 def _answers(pairs: Iterable[Pair]) -> dict[str, int]:
@@ -153,7 +169,13 @@ def summary_lines(summary: GenerateSummary, output: Path) -> list[str]:
     if summary.text_only:
         told = ", ".join(f"{name.replace('_', ' ')} {share:.0%}" for name, share in summary.text_only.items())
         lines.append(f"{'right without the image':<24}{told}")
+    if (strongest := summary.option_relations) is not None:
+        lines.append(
+            f"{'right by options alone':<24}{strongest['attack'].replace('_', ' ')} {strongest['right']:.0%} of "
+            f"{strongest['items']} {strongest['group']}, by chance {strongest['chance']:.0%}"
+        )
     for title, counts in (
+        ("cases whose label map is not known, or does not fit", summary.label_maps),
         ("structures that some questions could not be about", summary.left_out),
         ("questions that were not made", summary.not_made),
     ):

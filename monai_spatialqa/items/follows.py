@@ -149,7 +149,8 @@ def _extreme(item: Item, reference: Reference, key: str) -> Verdict | None:
     if direction is None or len(known) < len(others) or not known:
         return None
     best = max([figure, *known], key=lambda value: value * direction)
-    expected = key if figure == best else next(option for option, value in others.items() if value == best)
+    first = [key] * (figure == best) + [option for option, value in others.items() if value == best]
+    expected = first[0] if len(first) == 1 else f"one alone; {' and '.join(first)} are equal, a tie"
     right = all((figure - value) * direction > 0 for value in known)
     return Verdict(right, key, expected, None if side else min(relative_gap(figure, value) for value in known))
 
@@ -168,7 +169,11 @@ def _order(item: Item, reference: Reference, key: str) -> Verdict | None:
     right = [part for _, part in ordered] == parts
     distinct = len(set(known)) == len(known)
     gap = None if side else min(relative_gap(one, other) for (one, _), (other, _) in pairwise(ordered))
-    return Verdict(right and distinct, key, ", ".join(part for _, part in ordered), gap)
+    expected = ", ".join(part for _, part in ordered)
+    if not distinct:
+        tied = [part for figure, part in ordered if known.count(figure) > 1]
+        expected = f"figures that differ; {' and '.join(tied)} are equal, a tie"
+    return Verdict(right and distinct, key, expected, gap)
 
 
 def _longest_along(item: Item, reference: Reference, key: str) -> Verdict | None:

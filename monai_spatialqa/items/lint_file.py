@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from monai_spatialqa.items.lint_item import Fault, LintContext, LintItem, file_rule
+from monai_spatialqa.items.option_relations import CONFIDENCE, attack_results
 from monai_spatialqa.items.quantities_in_text import folded
 
 CHI_SQUARE_95 = (3.841, 5.991, 7.815, 9.488, 11.070, 12.592, 14.067)
@@ -71,6 +72,29 @@ def option_length_bias(context: LintContext) -> _Found:
 def option_length_strong_bias(context: LintContext) -> _Found:
     """Over the file, the key is far more often, or far less often, among the longest options than chance explains."""
     yield from _lengths(context, 0.999, None)
+
+
+@file_rule("warning")
+def structure_of_options(context: LintContext) -> _Found:
+    """Over a subtask, or the file, the key is told by how the options relate to each other (one-sided, 99.9 %)."""
+    choices = [(item.subtask, item.options, item.keys[0]) for item in _choices(context) if item.format != "yesno"]
+    groups = {group for group, _, _ in choices} - {""}
+    results = attack_results(choices)
+    told = {result.attack for result in results if result.beyond_chance}
+    if groups:  # items of all subtasks together tell what none of the subtasks has enough items for
+        whole = attack_results(("", options, key) for _, options, key in choices)
+        results += [result for result in whole if result.attack not in told]
+    for result in results:
+        if result.beyond_chance:
+            yield (
+                None,
+                Fault(
+                    f"options of {result.items} items" + (f" of {result.group}" if result.group else ""),
+                    f"the key {result.found} times among those that {result.attack} names without the question "
+                    f"(right {result.right:.0%}, by chance {result.chance:.0%})",
+                    f"up to {result.most} times, as chance explains ({CONFIDENCE:.1%})",
+                ),
+            )
 
 
 def _twice(items: Sequence[LintItem], of: object, field: str, expected: str) -> _Found:

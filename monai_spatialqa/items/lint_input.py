@@ -3,9 +3,10 @@
 Nothing is refused here but a file that cannot be read at all: a row that is no item becomes an item whose faults are
 named. Of anybody's rows, these fields are understood, in any case; further ones are left alone:
 
-- question; options: a list, an object of letters, a text that holds such a list or object, or columns A, B, C ...
+- question; options: a list, an object of letters, a text that holds such a list or object, or columns A, B, C ...,
+  option_a ..., option1 ...; columns that look like options and are none of these are named;
 - answer: a letter, the text of an option, both ("B. 34 mm"), or, without options, a number with its unit;
-- optional: id, unit, case, structures.
+- optional: id, unit, case, structures, subtask.
 """
 
 from __future__ import annotations
@@ -21,23 +22,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from monai_spatialqa.errors import FileReadError, SettingsError
-from monai_spatialqa.items.lint_item import Fault, LintItem, default_letters
+from monai_spatialqa.items.lint_item import Fault, LintItem
+from monai_spatialqa.items.lint_layouts import COLUMN, FIELDS, options_of, shown_briefly
 from monai_spatialqa.items.quantities_in_text import folded
 from monai_spatialqa.records.item import LETTERS, Item, Reference
-
-FIELDS: dict[str, tuple[str, ...]] = {
-    "id": ("item_id", "id", "index", "qid", "question_id"),
-    "question": ("question", "query", "prompt", "stem"),
-    "options": ("options", "choices", "candidates"),
-    "answer": ("answer", "correct_answer", "answer_key", "key", "gt", "ground_truth", "label"),
-    "unit": ("unit", "answer_unit", "units"),
-    "case": ("case_id", "case", "image", "image_path", "scan", "study", "video"),
-    "structures": ("structures", "structure", "organs", "organ"),
-}
-"""Names under which a field is looked for, the first one that is there counts."""
-
-_PREFIX = re.compile(r"^\s*\(?([A-Za-z])\s*[.:)\]]\s*(?=\S)")
-_COLUMN = re.compile(r"(?:option|choice)?[_ ]?([A-Z])", re.IGNORECASE)
 
 
 def read_rows(path: Path) -> list[Any]:
@@ -56,29 +44,58 @@ def read_rows(path: Path) -> list[Any]:
             expected="JSON, JSON Lines or CSV in UTF-8",
             next_step="check the path",
         ) from None
-    if path.suffix.casefold() in (".csv", ".tsv"):
-        return list(csv.DictReader(io.StringIO(text), delimiter="\t" if path.suffix.casefold() == ".tsv" else ","))
-    try:
-        whole = json.loads(text)
-    except ValueError:
-        whole = None
-    if isinstance(whole, dict):
-        lists = [value for value in whole.values() if isinstance(value, list)]
-        if len(lists) == 1 and not any(name in _folded_keys(whole) for name in FIELDS["question"]):
-            return list(lists[0])
-        return [whole]
-    if isinstance(whole, list):
-        return whole
-    rows = [_parsed(line) for line in text.splitlines() if line.strip()]
+    rows = _of_table(text) if path.suffix.casefold() in (".csv", ".tsv") else _of_json(text)
     if not any(isinstance(row, dict) for row in rows):
         raise FileReadError(
             "the file holds no items",
             file=path,
             code="no_records",
-            found="no row that is a JSON object",
-            expected="JSON, JSON Lines or CSV, see docs/lint.md",
+            found="nothing" if not text.strip() else "no row that is an item",
+            expected="JSON, JSON Lines or CSV with a row for each item, see docs/lint.md",
+            next_step="check the path, and what wrote the file",
         )
     return rows
+
+
+def _of_table(text: str) -> list[Any]:
+    """Rows of a table whose cells are parted by whatever parts its header into the most names that are understood."""
+    header = next((line for line in text.splitlines() if line.strip()), "")
+
+    def understood(delimiter: str) -> tuple[int, int]:
+        names = [name.strip().casefold() for name in next(csv.reader([header], delimiter=delimiter), [])]
+        known = {name for spellings in FIELDS.values() for name in spellings}
+        return sum(name in known or bool(COLUMN.fullmatch(name)) for name in names), len(names)
+
+    return list(csv.DictReader(io.StringIO(text, newline=""), delimiter=max(",;\t|", key=understood)))
+
+
+def _of_json(text: str) -> list[Any]:
+    try:
+        whole = json.loads(text)
+    except ValueError:
+        whole = None
+    if isinstance(whole, dict):
+        return _of_object(whole)
+    if isinstance(whole, list):
+        return whole
+    return [_parsed(line) for line in text.splitlines() if line.strip()]
+
+
+def _of_object(whole: dict[str, Any]) -> list[Any]:
+    """One item, or the list or the object of ids that an object holds."""
+    if any(name in _folded_keys(whole) for name in FIELDS["question"]):
+        return [whole]
+    lists = [value for value in whole.values() if isinstance(value, list)]
+    if len(lists) == 1:
+        return list(lists[0])
+    if whole and all(isinstance(value, dict) for value in whole.values()):
+        if len(whole) == 1 and not any(name in _folded_keys(next(iter(whole.values()))) for name in FIELDS["question"]):
+            return _of_object(next(iter(whole.values())))
+        return [
+            value if any(at in _folded_keys(value) for at in FIELDS["id"]) else {"id": name, **value}
+            for name, value in whole.items()
+        ]
+    return [whole]
 
 
 def _parsed(line: str) -> Any:
@@ -146,6 +163,7 @@ def _own_item(number: int, row: dict[str, Any], answer: Any) -> LintItem:
         case_id=item.case.case_id,
         structures=tuple(item.structures),
         format=item.format,
+        subtask=item.subtask,
         item=item,
         reference=reference,
         with_references=True,
@@ -160,29 +178,26 @@ def _validated(kind: Any, row: Any, prefix: str) -> tuple[Any, list[Fault]]:
         for problem in error.errors(include_url=False):
             message = problem["msg"].removeprefix("Value error, ").removeprefix("Input should be ")
             place = ".".join(map(str, problem["loc"])) or message.partition(":")[0]
-            found = "nothing" if problem["type"] == "missing" else _shown(problem["input"])
+            found = "nothing" if problem["type"] == "missing" else shown_briefly(problem["input"])
             faults.append(Fault(prefix + place, found, message))
         return None, faults
-
-
-def _shown(value: Any) -> str:
-    if isinstance(value, (dict, list)) and len(str(value)) > 80:
-        return f"{type(value).__name__} of {len(value)}"
-    return f"{value!r} ({type(value).__name__})"
 
 
 def _anybodys_item(number: int, row: Any) -> LintItem:
     faults: list[Fault] = []
     if not isinstance(row, dict):
-        fault = Fault("row", _shown(row)[:80], "an object with a question, options and an answer")
+        fault = Fault("row", shown_briefly(row)[:80], "an object with a question, options and an answer")
         return LintItem(f"row {number}", number, "", (), (), (), malformed=(fault,))
     fields = {name: _field(row, names) for name, names in FIELDS.items()}
     question = fields["question"]
     if not isinstance(question, str) or not question.strip():
-        faults.append(Fault("question", _shown(question), "text"))
+        faults.append(Fault("question", shown_briefly(question), "text"))
         question = ""
-    letters, options = _options(row, fields["options"], faults)
+    if row.get(None):
+        cells = ", ".join(map(str, row[None]))
+        faults.append(Fault("row", f"cells beyond the last column: {cells}", "as many cells as columns, in quotes"))
     given = fields["answer"]
+    letters, options = options_of(row, fields["options"], given, faults)
     answers: list[str] = []
     for answer in given if isinstance(given, list) else [given]:
         if isinstance(answer, str) and answer.strip():
@@ -190,11 +205,11 @@ def _anybodys_item(number: int, row: Any) -> LintItem:
         elif answer is not None and not isinstance(answer, str):
             # 2 may be the second or the third option; as the answer to an open question it is a number.
             if options:
-                faults.append(Fault("answer", _shown(answer), "the letter or the text of an option"))
+                faults.append(Fault("answer", shown_briefly(answer), "the letter or the text of an option"))
             elif isinstance(answer, (int, float)) and not isinstance(answer, bool):
                 answers.append(str(answer))
             else:
-                faults.append(Fault("answer", _shown(answer), "text"))
+                faults.append(Fault("answer", shown_briefly(answer), "text"))
     structures = fields["structures"]
     names = [structures] if isinstance(structures, str) else structures if isinstance(structures, list) else []
     case = fields["case"]
@@ -210,6 +225,7 @@ def _anybodys_item(number: int, row: Any) -> LintItem:
         case_id=case.get("case_id") if isinstance(case, dict) else None if case in (None, "") else str(case),
         structures=tuple(str(name) for name in names if name),
         format="yesno" if known == {"yes", "no"} else "mca" if options or fields["options"] is not None else "numeric",
+        subtask=fields["subtask"] if isinstance(fields["subtask"], str) else "",
         malformed=tuple(faults),
     )
 
@@ -217,56 +233,6 @@ def _anybodys_item(number: int, row: Any) -> LintItem:
 def _field(row: Mapping[str, Any], names: Sequence[str]) -> Any:
     keys = _folded_keys(row)
     return next((row[keys[name]] for name in names if name in keys), None)
-
-
-def _options(row: Mapping[str, Any], given: Any, faults: list[Fault]) -> tuple[list[str], list[str]]:
-    """Letters and texts of the options, whatever form they are in."""
-    if isinstance(given, str):
-        given = _listed(given, faults)
-    if given is None:
-        columns = {found.group(1).upper(): name for name in row if (found := _COLUMN.fullmatch(str(name).strip()))}
-        given = {letter: row[columns[letter]] for letter in sorted(columns) if row[columns[letter]] not in (None, "")}
-        if not given:
-            return [], []
-    if isinstance(given, dict):
-        letters = [str(name).strip().upper() for name in given]
-        values = list(given.values())
-    elif isinstance(given, list):
-        letters, values = list(default_letters(len(given))), given
-    else:
-        faults.append(Fault("options", _shown(given), "a list, or an object of letters"))
-        return [], []
-    texts = []
-    for letter, value in zip(letters, values, strict=True):
-        if not isinstance(value, str) or not value.strip():
-            faults.append(Fault(f"options.{letter}", _shown(value), "text, with the unit of a number"))
-        texts.append(value if isinstance(value, str) else "" if value is None else str(value))
-    return letters, _without_letters(letters, texts)
-
-
-def _listed(text: str, faults: list[Fault]) -> Any:
-    """Options that stand in one text: JSON, or parted by line breaks or bars."""
-    if not text.strip():
-        return None
-    if text.lstrip()[:1] in ("[", "{"):
-        try:
-            return json.loads(text)
-        except ValueError:
-            faults.append(Fault("options", _shown(text)[:80], "a JSON list, with texts in double quotes"))
-            return []
-    parts = [part.strip() for part in re.split(r"\r?\n|\|", text) if part.strip()]
-    if len(parts) < 2:
-        faults.append(Fault("options", _shown(text)[:80], "a list, or texts parted by |"))
-        return []
-    return parts
-
-
-def _without_letters(letters: Sequence[str], texts: Sequence[str]) -> list[str]:
-    """Options without "A. ", "(B) " and the like in front, where all of them have their own letter there."""
-    found = [_PREFIX.match(text) for text in texts]
-    if texts and all(one and one.group(1).upper() == letter for one, letter in zip(found, letters, strict=True)):
-        return [_PREFIX.sub("", text, count=1).strip() for text in texts]
-    return list(texts)
 
 
 def _split(answer: str, letters: Sequence[str], options: Sequence[str]) -> Iterator[str]:

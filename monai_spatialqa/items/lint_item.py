@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -14,6 +15,9 @@ from monai_spatialqa.quantities import unit_named
 from monai_spatialqa.records.item import LETTERS, Item, Reference
 
 Severity = Literal["error", "warning", "note"]
+
+_TOLD = re.compile(r"(?:the )?(?:option|choice)[ _]?\(?([a-z]|\d{1,2})\)?")
+"""An answer that names its option as "option B"."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +96,7 @@ class LintItem:
         case_id: the scan it is about; None where the file does not say.
         structures: names of structures, where the file gives them.
         format: mca, yesno or numeric.
+        subtask: what kind of question it is, where the file says so.
         item, reference: the records, for items of this package.
         malformed: what could not be read.
         with_references: whether answers are given as references, which hold evidence.
@@ -107,6 +112,7 @@ class LintItem:
     case_id: str | None = None
     structures: tuple[str, ...] = ()
     format: Literal["mca", "yesno", "numeric"] = "mca"
+    subtask: str = ""
     item: Item | None = None
     reference: Reference | None = None
     malformed: tuple[Fault, ...] = ()
@@ -125,6 +131,8 @@ class LintItem:
     def named_by(self, answer: str) -> list[int]:
         """Places of the options that one answer names: its letter, its text, or its letter and text."""
         shown = folded(answer)
+        told = _TOLD.fullmatch(shown)
+        shown = told.group(1) if told else shown
         bare = shown.strip("().:[] ").upper()
         if bare in self.letters:
             return [self.letters.index(bare)]

@@ -9,6 +9,7 @@ from itertools import combinations
 
 from monai_spatialqa.items.lint_item import Fault, LintContext, LintItem, item_rule
 from monai_spatialqa.items.quantities_in_text import Interval, Reading, ShownQuantity, folded
+from monai_spatialqa.items.wording import readable_name
 from monai_spatialqa.records.item import LETTERS
 
 _LETTER = r"(?:(?:option|answer|choice) )?\(?[a-h]\)?"
@@ -18,9 +19,14 @@ _ORDER = re.compile(
     r"(?:above|below|these|those|other|options|answers|preceding)"
     rf"|(?:both|either|neither|only|options?|answers?|choices?) {_NAMED}(?:,? ?(?:and|or|nor|&|,) ?{_NAMED})+(?: only)?"
     rf"|{_LETTER}(?:, ?{_LETTER})*,? (?:and|or|&) {_LETTER}(?: only)?"
-    r"|(?:the )?(?:first|last) (?:two|three)(?: options| answers)?"
+    r"|(?:(?:all|none|any|both|neither|either|two|one|some) of )?(?:the )?(?:first|last) (?:two|three)"
+    r"(?: options| answers)?"
+    rf"|(?:the )?(?:option|answer|choice) {_NAMED}"
+    rf"|(?:the )?(?:same|equal|identical|as much|as large) (?:as|to) {_NAMED}"
     r"|(?:the )?(?:option|answer|choice|one)s? (?:above|below)"
 )
+_ARTICLE = re.compile(r"^(?:the|an?) (?=\w\w)")
+_SIDE = re.compile(r"\b(?:left|right)\b")
 _EQUAL = (
     r"(?:the )?(?:equal(?:ly)?|same|similar|identical|comparable)"
     r"(?: (?:in|to|of|size|sized|large|long|far|big|volume|length|height|width|depth|distance|extent|diameter|values?|"
@@ -32,7 +38,8 @@ _FILLER = re.compile(
     r"\b(?:compare|compared|determined?|tell|say|said|be known|judged?|decide|decided|assess|assessed|answer|answered)"
     r"|(?:not enough|insufficient|no|lack of) (?:information|data|evidence)"
     r"|indetermina(?:te|ble)|undetermined|not comparable|unclear|unknown|uncertain|n ?/ ?a|i (?:don't|do not) know"
-    r"|not (?:sure|known|clear|determinable|given|stated|applicable)"
+    r"|(?:i am |i'm )?(?:not (?:sure|certain|known|clear|determinable|given|stated|applicable|visible)|unsure)"
+    r"|(?:don't|do not) know|undecided|ambiguous|no answer|skip|\?+"
     rf"|{_NEARLY}{_EQUAL}"
     rf"|(?:they|both|the two|these|all)(?: \w+)?(?: are| have| is)?(?: of)? {_NEARLY}{_EQUAL}"
     r"|no (?:significant |real |clear )?difference|other|something else|does not matter"
@@ -57,10 +64,9 @@ def near_options(item: LintItem, context: LintContext) -> Iterator[Fault]:
             continue
         pairs = list(zip(left.quantities, right.quantities, strict=True))
         # Counts and other whole numbers without a unit are exact: 7 and 8 lesions are different answers.
-        if all(a.unit is None and b.unit is None and a.step == b.step == 1 for a, b in pairs):
+        if len(pairs) == 1 and all(a.unit is None and b.unit is None and a.step == b.step == 1 for a, b in pairs):
             continue
-        largest = max(_widest_gap(a, b) for a, b in pairs)
-        if largest < gap:
+        if _gap(left, right) < gap:
             yield _pair(item, one, other, f"values that differ by {gap:.0%} or more")
 
 
@@ -119,6 +125,8 @@ def intervals_not_exhaustive(item: LintItem, context: LintContext) -> Iterator[F
 def order_dependent_option(item: LintItem, context: LintContext) -> Iterator[Fault]:
     """An option refers to other options, such as "all of the above" or "both A and B", so the order matters."""
     for at, option in enumerate(item.options):
+        if _of_structures(item, option):
+            continue
         if _ORDER.fullmatch(folded(option).strip(" .")) or re.search(r"\bof the (?:above|below)\b", folded(option)):
             yield Fault(item.option_field(at), option, "an answer that stands for itself in any order")
 
@@ -143,6 +151,12 @@ def option_count(item: LintItem, context: LintContext) -> Iterator[Fault]:
         yield Fault("options", f"{count} options", f"{wanted}")
 
 
+def _of_structures(item: LintItem, option: str) -> bool:
+    """Whether an option only lists structures of the item, which may be called A and B."""
+    names = {folded(name) for name in item.structures} | {folded(readable_name(name)) for name in item.structures}
+    return all(part in names for part in re.split(r",? and |, ?", folded(option).strip(" .")))
+
+
 def _pair(item: LintItem, one: int, other: int, expected: str) -> Fault:
     return Fault(item.option_field(one, other), f"{item.options[one]!r} and {item.options[other]!r}", expected)
 
@@ -152,7 +166,7 @@ def _comparable(one: Reading, other: Reading) -> bool:
 
 
 def _equal(item: LintItem, one: int, other: int) -> bool:
-    if folded(item.options[one]).replace(" ", "") == folded(item.options[other]).replace(" ", ""):
+    if _meant(item.options[one]) == _meant(item.options[other]):
         return True
     left, right = item.readings[one], item.readings[other]
     if not _comparable(left, right):
@@ -165,12 +179,30 @@ def _equal(item: LintItem, one: int, other: int) -> bool:
     return all(_rounds_alike(a, b) for a, b in zip(left.quantities, right.quantities, strict=True))
 
 
+def _meant(option: str) -> str:
+    """A text without what leaves its meaning: case, spaces, a full stop, an article, the place of its side."""
+    text = _ARTICLE.sub("", folded(option).replace("_", " ").strip(" .;:\"'"))
+    if len(_SIDE.findall(text)) == 1 and not re.search(r"\d|,|\band\b", text):
+        text = readable_name(text.replace(" ", "_"))
+    return text.replace(" ", "")
+
+
 def _rounds_alike(one: ShownQuantity, other: ShownQuantity) -> bool:
     """Whether the finer value, rounded to the coarser one's last digit, is the coarser one."""
     coarse, fine = (one, other) if one.base_step >= other.base_step else (other, one)
     if coarse.base_step == fine.base_step:
         return coarse.base == fine.base
     return abs(coarse.base - fine.base) < coarse.base_step / 2
+
+
+def _gap(left: Reading, right: Reading) -> Decimal:
+    """How far two readings are apart: positions as points, over the longer one; sizes by the edge that differs most."""
+    pairs = list(zip(left.quantities, right.quantities, strict=True))
+    if len(pairs) > 1 and left.frame.startswith(("(", "[")):
+        apart = sum(((one.base - other.base) ** 2 for one, other in pairs), Decimal(0)).sqrt()
+        far = max(sum((one.base**2 for one in each.quantities), Decimal(0)) for each in (left, right)).sqrt()
+        return apart / far if far else Decimal(0)
+    return max(_widest_gap(one, other) for one, other in pairs)
 
 
 def _widest_gap(one: ShownQuantity, other: ShownQuantity) -> Decimal:

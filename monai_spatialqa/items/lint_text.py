@@ -8,9 +8,34 @@ from collections.abc import Iterator
 from monai_spatialqa.items.lint_item import Fault, LintContext, LintItem, item_rule
 from monai_spatialqa.items.quantities_in_text import folded, quantities_in, read_text
 from monai_spatialqa.items.wording import readable_name
-from monai_spatialqa.quantities import ARRAY_UNITS, unit_named
+from monai_spatialqa.quantities import ARRAY_UNITS, UNITS, unit_named
 
 _ARRAY_WORDS = re.compile(r"\b(?:voxels?|vox|pixels?|px)\b", re.IGNORECASE)
+_OF_ARRAYS = {UNITS[name].dimension for name in ARRAY_UNITS}
+
+_ASKS_FOR_SLICES = re.compile(
+    r"\b(?:how many|number of|count of)\s+(?:\w+\s+){0,4}slices?\b|\bin (?:\w+ )?slices\b(?=\s*[?.,;)]|$)"
+    r"|\(\s*(?:in )?slices\s*\)|\b(?:which|what)\s+(?:\w+\s+){0,2}slice\b(?! (?:thickness|spacing))"
+    r"|\bslice (?:number|index|count)s?\b|\bslices? (?:apart|long|thick|high|tall|deep)\b",
+    re.IGNORECASE,
+)
+"""Slices are what is asked for; "within one axial slice" only says where."""
+
+_ASKED: dict[str, re.Pattern[str]] = {
+    dimension: re.compile(rf"\b(?:{words})\b", re.IGNORECASE)
+    for dimension, words in {
+        "volume": "volumes?",
+        "length": "how (?:long|far|tall|wide|high|thick|deep)|lengths?|distances?|diameters?|heights?|widths?|extents?|"
+        "extends?|thickness|depth|radius|edges?",
+        "area": "areas?",
+        "share": "shares?|percent(?:age)?|proportion|fraction",
+        "ratio": "ratio|times|multiple|divided|factor|fold",
+        "angle": "angles?|degrees?",
+        "attenuation": "attenuation|density|hounsfield|hu|intensity",
+    }.items()
+}
+"""Words of a question that say what kind of figure is asked for."""
+
 _CONVENTION = re.compile(r"\bleft and right are\b", re.IGNORECASE)
 """Whose left and right is meant is a convention, and tells nothing of the answer."""
 
@@ -91,8 +116,30 @@ def voxel_units(item: LintItem, context: LintContext) -> Iterator[Fault]:
         shown |= {"answer": ", ".join(item.answers)}
     for name, text in shown.items():
         in_array = any(quantity.unit in ARRAY_UNITS for quantity in quantities_in(text)) and name != "question"
-        if in_array or _ARRAY_WORDS.search(text) or (name == "unit" and unit_named(text) in ARRAY_UNITS):
+        slices = name == "question" and _ASKS_FOR_SLICES.search(text)
+        if in_array or slices or _ARRAY_WORDS.search(text) or (name == "unit" and unit_named(text) in ARRAY_UNITS):
             yield Fault(name, text, "a physical unit such as mm or ml")
+
+
+@item_rule("error")
+def wrong_dimension(item: LintItem, context: LintContext) -> Iterator[Fault]:
+    """The question asks for one kind of figure, such as a volume, and the answers are of another, such as a length."""
+    question = folded(item.question)
+    for name in sorted((*item.structures, *map(readable_name, item.structures)), key=len, reverse=True):
+        question = question.replace(folded(name), "_")
+    asked = {dimension for dimension, words in _ASKED.items() if words.search(question)}
+    if not asked or item.format == "yesno":
+        return
+    answers = {item.option_field(at): option for at, option in enumerate(item.options)}
+    answers = answers or {"answer": ", ".join(item.answers), "unit": f"1 {item.unit}" if unit_named(item.unit) else ""}
+    for field, text in answers.items():
+        reading = read_text(text)
+        found = {one for one in reading.dimensions if one is not None} if reading.quantities else set()
+        if reading.whole and found and not found & asked and not found & _OF_ARRAYS:
+            shown = text if field != "unit" else str(item.unit)
+            yield Fault(
+                field, f"{shown}, a figure of {' and '.join(sorted(found))}", f"one of {' or '.join(sorted(asked))}"
+            )
 
 
 def structure_named(item: LintItem, option: str) -> str | None:

@@ -191,13 +191,19 @@ _STATED = tuple(
         "a?Q",
     )
 )
+_BETWEEN = re.compile(r"(?<=\d)[x×](?=\d)", re.IGNORECASE)
+_TUPLE = re.compile(r"\s*[(\[]\s*[-−+]?[\d.]+\s*(?:[,;]\s*[-−+]?[\d.]+\s*)+[)\]]")
+"""A position in brackets, whose commas part its numbers."""
+
 _PLUS = re.compile(rf"(?<=\d)\s?\+\s*({_UNIT_UNNAMED})(?![\w²³])", re.IGNORECASE)
 
 
 @lru_cache(maxsize=65536)
 def read_text(text: str) -> Reading:
     """Take a text apart: an option, or a key."""
-    text = _PLUS.sub(r" \1 or more", text)
+    text = _BETWEEN.sub(" x ", _PLUS.sub(r" \1 or more", text))
+    if _TUPLE.match(text):
+        text = re.sub(r",\s*", ", ", text)
     found = quantities_in(text)
     letters, words = _letters(text, found)
     stated = next((match for pattern in _STATED if (match := _covering(pattern, letters))), None)

@@ -24,6 +24,7 @@ from monai_spatialqa.measurement.summary import MeasureSummary, summary_lines
 from monai_spatialqa.measurement.tables import write_distance_table, write_structure_table
 from monai_spatialqa.progress import Progress, show
 from monai_spatialqa.records import Journal, Measurement, write_text_atomic
+from monai_spatialqa.records.files import usable_folder
 
 Chain = Callable[..., Iterable[Any]]
 """Resolves the config's loader over the cases it is given; yields batches of ``{"case_id", "record"}``."""
@@ -52,11 +53,11 @@ def run_measurement(settings: MeasureSettings, loader: Chain | None = None) -> M
     Raises:
         SpatialQAError: the settings or the case list are unusable, or the folder holds another run's results.
     """
+    output = usable_folder(settings.output)
     options = settings.options()
     settings = with_card_names(settings, options)
     datalist = datalist_of_source(settings)
     cases = list_cases(settings, datalist)
-    output = settings.output
     started = datetime.now(UTC)
     with Journal(output / JOURNAL, Measurement) as journal:
         _refuse_foreign(journal, cases, options, overwrite=settings.overwrite)

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from monai_spatialqa.errors import FileReadError, JournalError, readable
+from monai_spatialqa.errors import FileReadError, JournalError, SettingsError, readable
 
 try:
     import fcntl
@@ -64,6 +64,29 @@ def write_bytes_atomic(path: AnyPath, data: bytes) -> None:
 def write_text_atomic(path: AnyPath, text: str) -> None:
     """Write ``text`` to ``path`` as UTF-8 with the newlines it has, whole or not at all. See :func:`atomic_writer`."""
     write_bytes_atomic(path, text.encode("utf-8"))
+
+
+def usable_folder(folder: AnyPath, key: str = "output_dir") -> Path:
+    """A folder for results, which may not exist yet; known to be one before any work is done.
+
+    Args:
+        folder: as the user gave it.
+        key: the setting that names it.
+
+    Raises:
+        SettingsError: where a file has that name, or that of a folder above it.
+    """
+    path = Path(system_path(folder))
+    taken = next((each for each in (path, *path.parents) if each.exists() and not each.is_dir()), None)
+    if taken is not None:
+        raise SettingsError(
+            "results cannot be written into a file",
+            key=key,
+            found=f"{taken}, a file",
+            expected="a folder, or a name that is free",
+            next_step=f"choose another {key}, or move the file away",
+        )
+    return path
 
 
 def sync_folder(folder: AnyPath) -> None:

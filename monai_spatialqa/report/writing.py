@@ -12,7 +12,7 @@ from monai_spatialqa.evaluation.result import Comparison, RunResult
 from monai_spatialqa.evaluation.table_files import write_tables
 from monai_spatialqa.records import Measurement
 from monai_spatialqa.records.answer import Answer, Score
-from monai_spatialqa.records.files import system_path
+from monai_spatialqa.records.files import usable_folder
 from monai_spatialqa.records.item import Item, Reference
 from monai_spatialqa.rendering.windows import Modality
 from monai_spatialqa.report.cards import Draw, select_cards
@@ -82,10 +82,11 @@ def write_report(
         The four files.
 
     Raises:
-        SettingsError: no run, or two of the same name; a negative number of cards.
+        SettingsError: no run, or two of the same name; a negative number of cards; a file where the folder should be.
     """
     if most_cards < 0:
         raise SettingsError("a report has 0 cases or more", key="most_cards", found=most_cards)
+    folder = usable_folder(output_dir)
     results = in_order(run.result for run in runs)
     given = {run.result.run: run for run in runs}
     scores = {result.run: given[result.run].scores for result in results}
@@ -94,7 +95,6 @@ def write_report(
     draw: Draw | None = CasePictures(measurements, scans_root, modality=modality) if pictures else None
     answers = {result.run: given[result.run].answers for result in results}
     cards = select_cards(scores, answers, items, references, most=most_cards, draw=draw)
-    folder = Path(system_path(output_dir))
     page = write_html(folder / HTML, results, comparisons, cards, title=title, about=about or {}, scores=scores)
     return [page, *write_tables(results, folder, comparisons)]
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from monai_spatialqa.anatomy import StructureInfo, load_label_map
+from monai_spatialqa.anatomy import StructureInfo, load_label_map, shipped_label_maps
 from monai_spatialqa.errors import LabelMapError
 
 FULL = """
@@ -256,3 +256,11 @@ def test_what_is_written_as_json_is_read_back(tmp_path_factory, mapping):
     else:
         with pytest.raises(LabelMapError, match="share a name"):
             load_label_map(path)
+
+
+@pytest.mark.parametrize("name", shipped_label_maps())
+def test_the_content_of_a_label_map_gives_it_back(name):
+    label_map = load_label_map(name)
+    content = json.loads(json.dumps(label_map.to_content()))
+    assert load_label_map(content) == label_map
+    assert load_label_map(content).sha256 == label_map.sha256

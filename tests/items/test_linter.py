@@ -185,7 +185,7 @@ def test_rows_that_are_no_items_are_told_and_files_without_any_are_refused(tmp_p
         lint_rows([{"question": "?", "answer": "A"}], [{"item_id": "x"}])
 
 
-def _file(keys, options=("34 mm", "60 mm", "90 mm", "15 mm")):
+def _file(keys, options=("23 mm", "63 mm", "98 mm", "10 mm")):
     return [
         {"question": f"How long is number {at}?", "options": list(options), "answer": key}
         for at, key in enumerate(keys)

@@ -344,7 +344,7 @@ def test_valid_items_pass(valid_pairs, measured):
     assert len(valid_pairs) > 100
     assert not report.count("error"), report.table()
     assert not report.count("note"), report.table()
-    assert set(report.per_rule()) <= {"key_position_bias", "option_length_bias"}
+    assert set(report.per_rule()) <= {"key_position_bias", "option_length_bias", "structure_of_options"}
 
 
 def test_every_one_of_a_thousand_faults_is_found(valid_pairs, views):
