@@ -41,7 +41,9 @@ STATED = re.compile(
     rf"(?P<strong>{CUE}"
     rf"|(?<![^\W_])(?:{_NOUN})(?:es|\(s\))?(?: ?\([^()\n]{{1,40}}\))?(?: (?:choice|option|letter|here|correcta"
     rf"|correcte|juste|finale?)\b)?{_OF}?"
-    rf"(?:,? (?:{_VERB})\b(?:,? (?:{_FILL})\b){{0,3}},? ?(?:[:=]|->|→|\n)? ?| ?(?:[:=→]|->|=>|≈) ?| ?\n| [-–—] )"
+    rf"(?:,? (?:{_VERB})\b(?:,? (?:{_FILL})\b){{0,3}},? ?(?:[:=]|->|→|\n)? ?| ?(?:->|=>|[:=→≈]) ?| ?\n| [-–—] )"
+    r"|(?<![^\W_])(?:ans\.?|final|solution|verdict|prediction|predicted|output|decision|guess) ?(?:->|=>|[:=→])"
+    r" ?|(?<![^\W_])ans\. ?"
     rf"|(?<![^\W_])final answer (?!(?:{_VERB})\b)|{_ZH})(?:\n)?{_WORD}?"
     r"|(?P<chosen>(?<![^\W_])(?:(?:i|we)(?:[’']d|[’']ll|[’']m|[’']ve)?(?: (?:would|will|am|have|must|should|can"
     r"|therefore|choose to))"
@@ -55,6 +57,8 @@ STATED = re.compile(
     r"|(?P<weak>(?<![^\W_])(?:it[’']?s|it is|it must be|it has to be|it would be|that[’']?s|that is|this is"
     r"|which is|so|therefore"
     r"|thus|hence|actually|rather|instead|i mean|i meant|correction|scratch that|make that|no|wait|sorry|but"
+    r"|(?:volume|distance|position|direction|location|structure|organ|lesion|size|length|value|measurement|estimate"
+    r"|diameter|side) (?:is|would be|must be)"
     r"|also|donc|daher|corresponds to|corresponding to|matches)"
     r"[,:]? (?:most likely |probably |likely |clearly |definitely )?"
     r"(?:it[’']?s |it is |to |go with |choose |pick |must be )?)"
@@ -69,7 +73,8 @@ FIRST_WORDS = frozenset(
     " rispostas respostas correct right best final chosen selected my appropriate accurate true richtige"
     " korrekte bonne meilleure opción ergebnis result option i we ich je elijo elegiría it that this which so"
     " therefore thus hence actually rather instead correction scratch make no wait sorry but also donc daher"
-    " corresponds corresponding matches closest if".split()
+    " corresponds corresponding matches closest if ans final solution verdict prediction predicted output decision guess volume distance"
+    " position direction location structure organ lesion size length value measurement estimate diameter side".split()
 )
 """Words that ``STATED`` begins with."""
 
@@ -98,22 +103,6 @@ def stated_in(text: str, lowered: str) -> list[re.Match[str]]:
                 end = max(match.end(), start + 1)
     return found[-MOST_CUES:]
 
-
-RIGHT = re.compile(
-    r"(?<![A-Za-z0-9'’])(?:(?:[Oo]ption|[Cc]hoice|[Aa]nswer|[Ll]etter|选项) ?)?[(\[\"“]?(?P<letter>[A-Z])[)\]\"”]?"
-    r"(?:[.:)]? (?P<text>[^\n;]{1,80}?))?,?"
-    r"(?: (?:is|would be|must be|seems(?: to be)?|appears(?: to be)?|ist|est|es)(?: (?:therefore|thus|clearly"
-    r"|likely|indeed|definitely|"
-    r"probably|hence|most likely))?(?: (?:the|my|a|die|la|le))?(?: (?:most|best|only|single|final|one and only))?"
-    r" (?:correct|right|best|true|accurate|appropriate|answer|richtig|richtige|correcte|correcta|bonne|closest)\b"
-    r"|(?:项)?(?:是|为)?正确的?)",
-)
-"""``option B is correct``: the letter before the words that choose it."""
-
-RIGHT_WORDS = frozenset(
-    "correct right best true accurate appropriate answer richtig richtige correcte correcta bonne closest".split()
-)
-"""Words one of which ``RIGHT`` needs."""
 
 NEGATED = re.compile(
     r"(?:\b(?:if|unless|whether|suppose|assuming|assume|doubt|doubtful|neither|nor|wonder|imagine|say|not|never"

@@ -15,8 +15,8 @@ from monai_spatialqa.answers.text import Vocabulary, folded, plain, refolded, sm
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 """Letters of options; read_choice takes as many options."""
 
-_YES = ("yes", "ja", "oui", "sí", "si", "是", "是的", "对", "true")
-_NO = ("no", "nein", "non", "否", "不是", "不", "false")
+_YES = ("yes", "ja", "oui", "sí", "si", "да", "是", "是的", "对", "对的", "有", "true")
+_NO = ("no", "nein", "non", "нет", "否", "不是", "不", "不对", "没有", "无", "false")
 _AFTER = re.compile(
     r"\s{0,2}(?:$|[.,;:!?()\[\]\n。，；！—–]|(?:because|since|as|due|based|which|is)\b|- )", re.IGNORECASE
 )
