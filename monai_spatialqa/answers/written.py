@@ -16,7 +16,7 @@ from monai_spatialqa.quantities.units import ANY_SPELLING, READ_UNITS, UNITS
 FOREIGN = "?"
 """Stands for a unit that measures something no item asks for: ``kg``, ``HU``, ``ml/min``."""
 
-_END = r"(?:(?<=[\u4e00-\u9fff])|(?![A-Za-z0-9_À-ɏ²³]))"
+_END = r"(?:(?<=[\u4e00-\u9fff])|(?![A-Za-z0-9_À-ɏЀ-ӿ²³]))"
 _PER = r"(?! ?/ ?[A-Za-z]| per [a-z])"
 _OTHER = (
     r"kgs?|mg|g|grams?|kilograms?|kilos?|hu|hounsfield(?: units?)?|°c?|deg(?:rees?)?|years?|yrs?|months?|weeks?"
@@ -33,7 +33,7 @@ _QUANTITY = re.compile(
     rf"|negative) )?(?P<number>10\^ ?[-−+]?\d{{1,3}}|{_NUMBER})"
     rf"(?P<exponent>{EXPONENT})?(?P<scale> ?(?:thousand|million|billion|百万|万|千|亿)(?![A-Za-z])|k(?![A-Za-z]))?"
     rf"(?:(?: |-|‐| ?[(\[])?(?:(?P<foreign>(?:{_OTHER}){_END}|(?:{_LOOSE_UNIT})(?: ?/ ?[A-Za-z]| per [a-z]))"
-    rf"|(?:{ANY_SPELLING}){_END}(?![\^/]\d))|(?![A-Za-z0-9_À-ɏ^]|[.,'’:]\d))",
+    rf"|(?:{ANY_SPELLING}){_END}(?![\^/]\d))|(?![A-Za-z0-9_À-ɏЀ-ӿ^]|[.,'’:]\d))",
     re.IGNORECASE,
 )
 _DIGITS = re.compile(r"\d+")

@@ -42,37 +42,37 @@ _MILLI, _CENTI = r"mill?[ií]m[èeé]t(?:er|re|ro|ri)n?", r"[cz]ent[ií]m[èeé]
 
 _TABLE = (
     Unit("um", "length", Decimal("0.001"), r"[uµμ]m|microm(?:et(?:er|re)s?|s)", r"微米|mikrometern?"),
-    Unit("mm", "length", Decimal(1), r"mms?|millimet(?:er|re)s?", rf"毫米|公厘|{_MILLI}s?"),
-    Unit("cm", "length", Decimal(10), r"cms?|centimet(?:er|re)s?", rf"厘米|公分|{_CENTI}s?"),
-    Unit("m", "length", Decimal(1000), r"m|met(?:er|re)s?", r"公尺|米|metern|m[èe]tres?|metros?"),
+    Unit("mm", "length", Decimal(1), r"mms?|millimet(?:er|re)s?", rf"毫米|公厘|{_MILLI}s?|мм|миллиметр(?:а|ов)?"),
+    Unit("cm", "length", Decimal(10), r"cms?|centimet(?:er|re)s?", rf"厘米|公分|{_CENTI}s?|см|сантиметр(?:а|ов)?"),
+    Unit("m", "length", Decimal(1000), r"m|met(?:er|re)s?", r"公尺|米|metern|m[èe]tres?|metros?|м|метр(?:а|ов)?"),
     Unit("inch", "length", Decimal("25.4"), "", r"inch(?:es)?|in(?=\.?$)"),
     Unit(
         "mm2",
         "area",
         Decimal(1),
         r"mm(?:\^|\*\*)?[2²]|(?:square|sq\.?) ?(?:mm|millimet(?:er|re)s?)",
-        rf"平方毫米|mm ?(?:\^|\*\*) ?2|quadrat{_MILLI}",
+        rf"平方毫米|mm ?(?:\^|\*\*) ?2|quadrat{_MILLI}|мм ?\^? ?[2²]|кв\. ?мм",
     ),
     Unit(
         "cm2",
         "area",
         Decimal(100),
         r"cm(?:\^|\*\*)?[2²]|(?:square|sq\.?) ?(?:cm|centimet(?:er|re)s?)",
-        rf"平方厘米|cm ?(?:\^|\*\*) ?2|quadrat{_CENTI}",
+        rf"平方厘米|cm ?(?:\^|\*\*) ?2|quadrat{_CENTI}|см ?\^? ?[2²]|кв\. ?см",
     ),
     Unit(
         "mm3",
         "volume",
         Decimal("0.001"),
         r"mm(?:\^|\*\*)?[3³]|(?:cubic|cu\.?) ?(?:mm|millimet(?:er|re)s?)",
-        rf"立方毫米|{_cubic('mm', _MILLI)}|cubic[ -]millimet(?:er|re)s?",
+        rf"立方毫米|{_cubic('mm', _MILLI)}|cubic[ -]millimet(?:er|re)s?|мм ?\^? ?[3³]|куб\. ?мм",
     ),
     Unit(
         "cm3",
         "volume",
         Decimal(1),
         r"cm(?:\^|\*\*)?[3³]|ccm|cc|(?:cubic|cu\.?) ?(?:cm|centimet(?:er|re)s?)",
-        rf"立方厘米|立方公分|{_cubic('cm', _CENTI)}|cubic[ -]centimet(?:er|re)s?|ccs|c\.c\.",
+        rf"立方厘米|立方公分|{_cubic('cm', _CENTI)}|cubic[ -]centimet(?:er|re)s?|ccs|c\.c\.|см ?\^? ?[3³]|куб\. ?см",
     ),
     Unit("ul", "volume", Decimal("0.001"), "", r"微升|[uµμ]ls?|microlit(?:er|re)s?"),
     Unit(
@@ -80,12 +80,12 @@ _TABLE = (
         "volume",
         Decimal(1),
         r"mls?|millilit(?:er|re)s?",
-        r"毫升|公撮|millilitern|mililitros?|millilitri|mililit(?:er|re)s?",
+        r"毫升|公撮|millilitern|mililitros?|millilitri|mililit(?:er|re)s?|мл|миллилитр(?:а|ов)?",
     ),
     Unit("cl", "volume", Decimal(10), "", r"cl|centilit(?:er|re)s?"),
     Unit("dl", "volume", Decimal(100), r"dl|decilit(?:er|re)s?", r"分升"),
     Unit(
-        "l", "volume", Decimal(1000), r"l|lit(?:er|re)s?", r"公升|升|litros?|litri|dm ?\^? ?3|cubic decimet(?:er|re)s?"
+        "l", "volume", Decimal(1000), r"l|lit(?:er|re)s?", r"公升|升|litros?|litri|dm ?\^? ?3|cubic decimet(?:er|re)s?|литр(?:а|ов)?|л"
     ),
     Unit("m3", "volume", Decimal(1_000_000), "", r"立方米|m ?\^ ?3|m3|cubic met(?:er|re)s?"),
     Unit("%", "share", Decimal(1), r"%|percent|per cent", r"percentage|prozent|pour ?cent|por ciento"),
