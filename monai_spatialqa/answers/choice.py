@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from monai_spatialqa.answers.cues import NOT_BUT, stated_in, taken_back
 from monai_spatialqa.answers.edges import edges, yes_or_no
 from monai_spatialqa.answers.json_reply import answer_fields
-from monai_spatialqa.answers.judged import affirmed, judgements
+from monai_spatialqa.answers.judged import affirmed, judgements, unanswering, withdrawn
 from monai_spatialqa.answers.letters import Stated, letter_at, whole_letter
 from monai_spatialqa.answers.option_text import LETTERS, Options, as_options
 from monai_spatialqa.answers.reasoning import final_part
@@ -29,6 +29,7 @@ _LEAD = re.compile(r"[\s\"'“(\[]{0,4}(?:(?:the|a|an|die|der|das|la|le|el) )?")
 _LABELLED = re.compile(r"[\s\"'(\[]{0,4}([A-Za-z])[)\]\"']{0,2}[.:,)-]{0,2} ?[(\"'-]{0,2} ?")
 _LABEL_END = re.compile(r"[)\]\"'.:,]{0,3} ?[(\"'-]{0,2} ?")
 _BRACKETED = re.compile(r" ?[(\[](?:option |choice |answer )?([A-Z])[)\]]", re.IGNORECASE)
+_SENTENCE_ENDS = re.compile(r"[\"'”)]{0,2}(?:$|[.!,;\n。])")
 _NAMED = re.compile(r"\b(?:option|choice|letter) $", re.IGNORECASE)
 _PLACEHOLDERS = "XYN"
 
@@ -136,7 +137,7 @@ def _stated(text: str, options: Options) -> ChoiceReading | None:
     lowered = small(text)
     echoes = options.echoes(text, lowered)
     judged = judgements(text, lowered, options)
-    denied = frozenset(one.place for one in judged if one.verdict == "denied")
+    denied = unanswering(judged)
     found: list[_Found] = []
     for cue in reversed(stated_in(text, lowered)):
         said = _behind(text, lowered, cue, options, echoes | denied)
@@ -150,13 +151,12 @@ def _stated(text: str, options: Options) -> ChoiceReading | None:
         else _Found(one.place, ChoiceReading(reason="ambiguous"))
         for one in edges(text, lowered, options, echoes, denied)
     ]
-    in_brackets = _in_brackets(text, lowered, options)
-    if in_brackets is not None:
+    if not found and (in_brackets := _in_brackets(text, lowered, options)):
         found.append(in_brackets)
     if not found:
         return None
     last = max(found, key=lambda one: one.place)
-    if any(one.verdict == "denied" and one.letter == last.reading.letter and one.place > last.place for one in judged):
+    if last.reading.letter and withdrawn(text, last.place, last.reading.letter, judged):
         return ChoiceReading(reason="ambiguous")
     return last.reading
 
@@ -179,10 +179,13 @@ def _behind(
     text: str, lowered: str, cue: re.Match[str], options: Options, echoes: frozenset[int]
 ) -> ChoiceReading | None:
     """What stands behind a cue."""
-    at, strong = cue.end(), cue.lastgroup == "strong"
+    at, chosen = cue.end(), cue.lastgroup == "chosen"
+    strong = cue.lastgroup == "strong" or (chosen and lowered.endswith("answer is ", cue.start(), at))
     but = NOT_BUT.match(text, at)
     at = but.end() if but else at
-    same = options.letter_at(lowered, _skipped(lowered, at)) if strong else None
+    same = options.letter_at(lowered, _skipped(lowered, at)) if strong or chosen else None
+    if same is not None and not strong and not _SENTENCE_ENDS.match(text, same[1]):
+        same = None
     stated = letter_at(text, at, strict=not (strong or _NAMED.search(cue.group())))
     if stated is None or stated.kind == "letter":
         stated = _with_text(text, lowered, at, options) or stated

@@ -47,11 +47,13 @@ STATED = re.compile(
     rf"|(?<![^\W_])final answer (?!(?:{_VERB})\b)|{_ZH})(?:\n)?{_WORD}?"
     r"|(?P<chosen>(?<![^\W_])(?:(?:i|we)(?:[’']d|[’']ll|[’']m|[’']ve)?(?: (?:would|will|am|have|must|should|can"
     r"|therefore|choose to))"
-    r"{0,2} ?(?:choose|chose|chosen|select|selected|pick|picked|go(?:ing)? (?:with|for)|went with|answer"
+    r"{0,2} ?(?:choose|chose|chosen|select|selected|pick|picked|go(?:ing)? (?:with|for)|went with|answer|settle on|settled on"
+    r"|lean(?:ing)? (?:towards?|to)"
     r"|opt(?:ed)? for|vote for|say|"
     r"conclude|think|believe|guess)(?: that| it[’']?s| it is| is)?"
     r"|if (?:i|we) (?:had|have) to (?:guess|choose|pick|answer)"
     r"(?:,? i(?:[’']d| would) (?:say|choose|pick|go with))?"
+    r"|let[’']?s (?:go with|choose|pick|say)"
     r"|ich (?:wähle|nehme)|je choisis|elijo|elegiría)[:,]? )(?:(?:the )?(?:correct )?(?:answer is )?)"
     rf"{_WORD}?"
     r"|(?P<weak>(?<![^\W_])(?:it[’']?s|it is|it must be|it has to be|it would be|that[’']?s|that is|this is"
@@ -74,7 +76,7 @@ FIRST_WORDS = frozenset(
     " korrekte bonne meilleure opción ergebnis result option i we ich je elijo elegiría it that this which so"
     " therefore thus hence actually rather instead correction scratch make no wait sorry but also donc daher"
     " corresponds corresponding matches closest if ans final solution verdict prediction predicted output decision guess volume distance"
-    " position direction location structure organ lesion size length value measurement estimate diameter side".split()
+    " let lets position direction location structure organ lesion size length value measurement estimate diameter side".split()
 )
 """Words that ``STATED`` begins with."""
 

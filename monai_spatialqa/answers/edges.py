@@ -13,17 +13,17 @@ from monai_spatialqa.answers.text import small
 DECORATION = "✅✔✓☑→⇒➡👉▶►●•🔹⭐👍"
 _OPENER = re.compile(
     r"(?:(?:(?:sure|okay|ok|well|certainly|of course|alright|all right|great question|good question)(?: thing)?[,.!:] ?"
-    r"|(?:definitely|most likely|most probably|probably|likely|clearly|certainly|almost certainly|possibly|perhaps"
+    r"|(?:that[’']s (?:right|correct)|definitely|most likely|most probably|probably|likely|clearly|certainly|almost certainly|possibly|perhaps"
     r"|maybe|therefore|thus|so|hence|overall|in summary|in conclusion)[,:]? "
-    r"|(?:based (?:up)?on|from|looking at|according to|given|judging (?:from|by)|considering|after|upon|in|on)"
-    r" (?!option )[^,.:;\n]{1,100}, "
+    r"|(?:based (?:up)?on|from|looking at|according to|given|judging (?:from|by)|considering|after|upon|in (?:this|the) (?:image|scan|picture|ct|mri))"
+    r" (?!option )[^,.:;\n]{0,100}, "
     r"|(?:根据|基于|从)[^，,。\n]{1,40}[，,] ?)(?:(?:i(?:[’']d| would) (?:say|choose)|i (?:think|believe|choose))[:,]? "
     r"(?:it[’']?s |it is )?|(?:it is|it[’']s|that would be) )?){1,3}",
     re.IGNORECASE,
 )
 _HEAD = re.compile(
     rf"[{DECORATION} \n:]{{0,6}}[(\[\"]?(?:option |choice )?[(\[\"]?(?P<letter>[A-Za-z])[)\]\"]?"
-    r"(?P<mark>[.):,;、]| -| –| —|(?= because| since|\n|$))[)\]\"]?(?:[ ]|\n|$|(?<=[.、:)])(?P<close>))",
+    r"(?P<mark>(?= because| since|\n|$)|[.):,;、。]| -| –| —|(?= ))[)\]\"]?(?:[ ]|\n|$|(?<=[.、:)。])(?P<close>))",
     re.IGNORECASE,
 )
 _LINE_LABEL = re.compile(r"(?:^|\n)[•–—-]{0,1} ?[(\[]?(?:option )?[(\[]?([A-Za-z])[)\].:](?= )", re.IGNORECASE)
@@ -34,6 +34,13 @@ _WRONG = re.compile(
 _ARTICLE = re.compile(r"[\s\"'“(\[]{0,4}(?:(?:the|a|an) )?")
 _LAST_SENTENCE = re.compile(r"(?:^|[.!?\n。！？] ?)[(\[\"]?(?:option )?(?P<letter>[A-Z])[)\]\"]?[.):] ?(?=\S)", re.IGNORECASE)
 _QUESTION = re.compile(r"[^\n.!]{1,80}[?？]")
+_SUBJECT = re.compile(
+    r"[)\"'”]{0,2},? (?:was|would|could|may|might|can|cannot|seems|appears|looks|has|does|isn|must|should"
+    r"|is(?! (?:the|my|an?|our) (?:[a-z]{1,12} )?(?:volume|distance|location|position|direction|structure|organ|side"
+    r"|size|value|estimate|length|diameter|answer)))(?![a-z])"
+)
+_LETTER = re.compile(r"(?<![A-Za-z0-9])[A-Z](?![A-Za-z0-9])")
+_ARROW = re.compile(r"(?<![A-Z])(?<![A-Z] ) ?(?:→|⇒|->|=>) ?(?:[Oo]ption )?[(\[]?([A-Z])[)\].!]{0,2}$")
 _YES_NO = re.compile(
     r"(?P<word>yes|no|ja|nein|oui|non|sí|si|да|нет)\b(?=[,.;:!\n]| -| –| —|$| because| it| the| there)"
     r"|(?P<sign>是的|不是|没有|不对|对的|是|否|对|有|不|无)(?=[，。,.！!；;\s]|$)",
@@ -71,6 +78,9 @@ def edges(text: str, lowered: str, options: Options, echoes: frozenset[int], den
         found.append(head)
     start = text.rfind("\n") + 1
     last = whole_letter(text[start:].lstrip(DECORATION + " ")) if start else None
+    above = whole_letter(text[text.rfind("\n", 0, start - 1) + 1 : start - 1]) if last else None
+    if last and above not in (None, last):
+        return []  # a list of letters
     if last and (start not in echoes) and last in options.letters:
         found.append(Edge(start, last))
     elif (closing := _closing(text, lowered, options, echoes, denied)) is not None:
@@ -82,6 +92,8 @@ def _head(
     text: str, lowered: str, options: Options, echoes: frozenset[int], denied: frozenset[int]
 ) -> Edge | None:
     opener = _OPENER.match(text)
+    if opener and _LETTER.search(opener.group().replace("I", "")):
+        opener = None
     head = _HEAD.match(text, opener.end() if opener else 0)
     if head is None or head.start("letter") in echoes or head.start("letter") in denied or text == "I":
         return None
@@ -90,12 +102,18 @@ def _head(
         return None
     line = text[at : text.find("\n", at) if "\n" in text[at:] else len(text)]
     alone = head.group().endswith("\n") or at == len(text)
-    own, other = _text_behind(lowered, at, letter, options)
+    own_end, other = _text_behind(lowered, at, letter, options)
+    own = own_end > 0
+    bare = head["mark"] == "" and head.group().endswith(" ") and not _REASONED.match(text, at)
+    if bare and not (own and options.letter_of(line) == letter):
+        return None
     if _QUESTION.match(text, at):
         return None
     if head["close"] is not None and not own and not alone:
         return None
-    labels = {found[1].upper() for found in _LINE_LABEL.finditer(text)} - {letter}
+    if own and _SUBJECT.match(lowered, own_end):
+        return None
+    labels = {found[1].upper() for found in _LINE_LABEL.finditer(text) if found.start(1) not in denied} - {letter}
     if alone:
         lines = {one for one in map(whole_letter, text[at:].split("\n")) if one and one in options.letters}
         return Edge(0, letter) if lines <= {letter} and not (opener and head["letter"].islower()) else None
@@ -110,27 +128,30 @@ def _head(
         return None
     if re.match(r"(?:or|and|oder|或)\b", line):
         return Edge(0, None)
-    if own or not (_WRONG.search(line) or options.echoes(text, lowered)):
+    if own or _REASONED.match(text, at) or not (_WRONG.search(line) or options.echoes(text, lowered)):
         return Edge(0, letter, other)
     return None
 
 
-def _text_behind(lowered: str, at: int, letter: str, options: Options) -> tuple[bool, bool]:
-    """Whether the letter's own text stands at a place, behind an article, or another option's."""
+def _text_behind(lowered: str, at: int, letter: str, options: Options) -> tuple[int, bool]:
+    """Where the letter's own text ends that stands at a place, 0 for none, and whether another option's stands there."""
     article = _ARTICLE.match(lowered, at)
     said = options.letter_at(lowered, article.end() if article else at)
     own = options.texts[options.letters.index(letter)]
     start = article.end() if article else at
     if own and lowered.startswith(own, start) and not lowered[start + len(own) :][:1].isalnum():
         longer = said is not None and said[0] != letter
-        return not longer, longer
-    return False, said is not None and said[0] != letter
+        return (0 if longer else start + len(own)), longer
+    return 0, said is not None and said[0] != letter
 
 
 def _closing(
     text: str, lowered: str, options: Options, echoes: frozenset[int], denied: frozenset[int]
 ) -> Edge | None:
     """A letter with its own text as the last sentence: ``C. left.``"""
+    arrow = _ARROW.search(text, max(0, len(text) - 20))
+    if arrow and arrow[1] in options.letters:
+        return Edge(arrow.start(1), arrow[1])
     tail = max(0, len(text) - 200)
     found = None
     for found in _LAST_SENTENCE.finditer(text, tail):
@@ -138,7 +159,7 @@ def _closing(
     if found is None or found.start("letter") in echoes or found.start("letter") in denied:
         return None
     letter = found["letter"].upper()
-    if letter not in options.letters or options.letter_of(text[found.end() :]) != letter:
+    if letter not in options.letters or options.letter_of(text[found.end() :]) != letter or text.endswith("?"):
         return None
     others = {
         label[1].upper()

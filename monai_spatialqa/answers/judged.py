@@ -28,8 +28,13 @@ _VERB = (
     r" (?:is|was|would be|must be|should be|has to be|seems(?: to be)?|appears(?: to be)?|looks(?: like)?|remains"
     r"|can be|can therefore be|could be|has been|ist|est|es)(?![A-Za-z])"
 )
+_NOT_SO = (
+    r"not (?:correct|right|true|consistent|likely|plausible|probable|possible|supported|accurate|matching|applicable"
+    r"|appropriate|compatible|suitable|reasonable|present|visible|seen|it\b|an? (?:good )?(?:match|fit|answer|option)"
+    r"|the (?:correct|right|best|answer|case|one|most)[a-z ]{0,16})"
+)
 _NOT = (
-    r"(?:not (?!only|just|too|unlikely|wrong|incorrect|impossible|unreasonable|inconsistent)[a-z]|incorrect|wrong"
+    rf"(?:{_NOT_SO}|incorrect|wrong"
     r"|false|inaccurate|unlikely|improbable|implausible|impossible|inconsistent|incompatible|ruled out|eliminated"
     r"|excluded|rejected|dismissed|discarded|invalid|incorrectly|too [a-z]|less (?:likely|plausible|probable"
     r"|accurate|consistent|suitable)|falsch|unwahrscheinlich|faux|incorrecta?)"
@@ -41,9 +46,9 @@ _DENIED = re.compile(
     r"| can[’']t (?!be (?:ruled|excluded|eliminated|dismissed|discounted))"
     r"| (?:overestimates|underestimates|contradicts)\b"
     r"| ?[✗✘❌✖]"
-    r"|(?: ?(?:[-–—:=→.]|->|=>) ?| ?\(| )(?:this is |it is )?(?:not (?:correct|right|true|consistent|likely|plausible|possible"
-    r"|supported|accurate|the (?:correct|right|best|answer)[a-z ]{0,16}|a match|present|visible|seen|matching"
-    r"|applicable)|incorrect|wrong|false|ruled out|eliminated|excluded|unlikely|inaccurate|inconsistent|implausible"
+    r"|(?: ?(?:[-–—:=→.]|->|=>) ?| ?\(| )(?:this is |it is )?(?:no(?= ?(?:[.,;!\n]|$))"
+    rf"|{_NOT_SO}"
+    r"|incorrect|wrong|false|ruled out|eliminated|excluded|unlikely|inaccurate|inconsistent|implausible"
     r"|(?:much |far |way |slightly |clearly )?too [a-z]{1,12})(?= ?(?:[.,;:!)\n–—-]|$|because|since|as |for |with|to be))"
     r"|(?:选项|项)?(?:是|为)?(?:不正确|错误|不对|错的|错|不符|不是|可以?排除|被排除|过大|过小|太大|太小|偏大|偏小))",
     re.IGNORECASE,
@@ -54,7 +59,7 @@ _END = (
 )
 _AFFIRMED = re.compile(
     rf"(?:{_VERB}{_ADVERB}{{0,2}}(?: (?:the|my|a|die|la|le))?(?: (?:most|only|single|final|one and only))?"
-    rf" (?:(?:best|better|right|true|preferred){_END}"
+    rf" (?:(?:best|better|closer|right|true|preferred){_END}"
     r"|(?:(?:best|right|true|better|best possible) )?(?:correct|accurate|appropriate|answer|richtig|richtige|correcte"
     r"|correcta|bonne|closest)\b)"
     rf"|{_VERB}{_ADVERB}{{0,2}} (?:the )?(?:single )?(?:most|more|best)"
@@ -63,7 +68,7 @@ _AFFIRMED = re.compile(
     r"|,? (?:best )?(?:matches|fits|agrees|corresponds) (?:[a-z ]{1,40} )?(?:best|most closely)\b"
     r"|,? best (?:matches|fits|describes|agrees|corresponds)\b"
     r"|(?: is)? ?[✓✔✅]"
-    r"|(?: ?(?:[-–—:=→.]|->|=>) ?| ?\(| )(?:this is )?(?:the )?(?:correct|best)(?: answer| option| choice| match| fit)?"
+    r"|(?: ?(?:[-–—:=→.]|->|=>) ?| ?\(| )(?:this is )?(?:the )?(?:correct|best|yes)(?: answer| option| choice| match| fit)?"
     r"(?= ?(?:[.,;:!)\n–—]|$))"
     r"|(?:选项|项)?(?:是|为)?(?:正确|对的|最符合|最合适|最接近|最可能|最佳|最准确|最合理)的?)",
     re.IGNORECASE,
@@ -74,7 +79,10 @@ _FITS = re.compile(
     r"|(?: ?[-–—:=→] ?| ?\()(?:matches|fits|consistent|plausible|reasonable)\b)",
     re.IGNORECASE,
 )
-_MARKED_BEFORE = re.compile(r"(?:(?P<yes>[✓✔✅☑])|[✗✘❌✖]) ?$")
+_MARKED_BEFORE = re.compile(r"(?:(?P<yes>[✓✔✅☑])|[✗✘❌✖]) ?\Z")
+_TAKEN_BACK = re.compile(
+    rf"\b(?:this|that|it|which)(?:[’']s| is| was) (?:{_NOT_SO}|incorrect|wrong|false|ruled out|not\.)", re.IGNORECASE
+)
 _BUT = re.compile(r"\b(?:but|yet|still|closest|although|though|however)\b", re.IGNORECASE)
 _IF = re.compile(r"\b(?:if|were|unless|had)\b", re.IGNORECASE)
 _LONGEST = 20
@@ -108,6 +116,8 @@ def judgements(text: str, lowered: str, options: Options) -> list[Judgement]:
         if letter not in options.letters:
             continue
         verdict = _marked(text, label.start()) or _verdict(text, lowered, label, options)
+        if verdict == "fits" and text[max(0, label.start() - 5) : label.start()].lower() == "only ":
+            verdict = "affirmed"
         if verdict is not None and not (verdict != "denied" and taken_back(text, label.start())):
             found.append(Judgement(label.start("letter"), letter, verdict))
     return found
@@ -121,6 +131,25 @@ def affirmed(judged: list[Judgement]) -> list[Judgement]:
     if strong or len(fitting) != 1 or not denied:
         return strong
     return [one for one in judged if one.verdict == "fits"]
+
+
+def unanswering(judged: list[Judgement]) -> frozenset[int]:
+    """Places of letters that give no answer: denied, or one of several that are said to fit."""
+    fitting = {one.letter for one in judged if one.verdict == "fits"}
+    return frozenset(
+        one.place for one in judged if one.verdict == "denied" or (one.verdict == "fits" and len(fitting) > 1)
+    )
+
+
+def withdrawn(text: str, place: int, letter: str, judged: list[Judgement]) -> bool:
+    """Whether what is stated at a place is denied soon behind it: by its letter later on, or by ``that is wrong``."""
+    if any(one.verdict == "denied" and one.place > place and one.letter == letter for one in judged):
+        return True
+    found = _TAKEN_BACK.search(text, place + 1, place + 140)
+    if found is None:
+        return False
+    between = {label["letter"] for label in _LABEL.finditer(text, place + 1, found.start())}
+    return between <= {letter}
 
 
 def _marked(text: str, start: int) -> Verdict | None:

@@ -31,7 +31,8 @@ _FREE = re.compile(
     r"[)\]>\"'”’}|」』】》]{0,4}(?:选项|项)?(?P<mark>\.{1,3}|[,:;!?。，；：！？、–—-]?)(?P<rest>[\s\S]?)"
 )
 _JOIN = re.compile(
-    r" (?:because|since|as|due|based|given|with|for|\(|-|–|—|weil|denn|da|car|parce|porque|not|option|choice|which|,)",
+    r" (?:(?:because|since|as|due|based|given|with|for|weil|denn|da|car|parce|porque|not|option|choice|which)(?![a-z])"
+    r"|\(|-|–|—|,)",
     re.IGNORECASE,
 )
 _DENIED = re.compile(

@@ -78,7 +78,7 @@ _ID = re.compile(
 _NEGATED = re.compile(rf"(?:\b(?:not|nicht|pas|never|isn[’']t|wasn[’']t)|不是|并非) {{0,1}}{_ABOUT}$", re.IGNORECASE)
 _MARKER = re.compile(r"(?:^|\n)[(\[]?$")
 _MARKED = re.compile(r"[.)\]]+ ?(?=\S)")
-_WORD = re.compile(r" ([A-Za-zÀ-ɏ][A-Za-zÀ-ɏ’'-]*)")
+_WORD = re.compile(r" ([A-Za-zÀ-ɏЀ-ӿ][A-Za-zÀ-ɏЀ-ӿ’'-]*)")
 _COUNTED = "个名例处块张次页条种位侧"
 _FOLLOWERS = frozenset(
     "in is as and or to for because based which but altogether overall total approximately approx about from on"
