@@ -19,7 +19,7 @@ _NOUN = (
 )
 _VERB = (
     r"is|are|was|would be|should be|must be|will be|has to be|might be|may be|could be|seems to be|appears to be"
-    r"|becomes"
+    r"|(?:would|should|must|could|might|may|will) (?:most likely|probably|therefore|thus|likely|then) be|becomes"
     r"|ist|lautet|wäre|est|serait|es|sería|è|é"
 )
 _FILL = (
@@ -61,6 +61,7 @@ STATED = re.compile(
     r"|thus|hence|actually|rather|instead|i mean|i meant|correction|scratch that|make that|no|wait|sorry|but"
     r"|(?:volume|distance|position|direction|location|structure|organ|lesion|size|length|value|measurement|estimate"
     r"|diameter|side) (?:is|would be|must be)"
+    r"|(?:closest|nearest) to|(?:fits|matches)(?: best| the [a-z]{1,12})? is|leaves|leaving"
     r"|also|donc|daher|corresponds to|corresponding to|matches)"
     r"[,:]? (?:most likely |probably |likely |clearly |definitely )?"
     r"(?:it[’']?s |it is |to |go with |choose |pick |must be )?)"
@@ -76,7 +77,7 @@ FIRST_WORDS = frozenset(
     " korrekte bonne meilleure opción ergebnis result option i we ich je elijo elegiría it that this which so"
     " therefore thus hence actually rather instead correction scratch make no wait sorry but also donc daher"
     " corresponds corresponding matches closest if ans final solution verdict prediction predicted output decision guess volume distance"
-    " let lets position direction location structure organ lesion size length value measurement estimate diameter side".split()
+    " let lets nearest fits leaves leaving position direction location structure organ lesion size length value measurement estimate diameter side".split()
 )
 """Words that ``STATED`` begins with."""
 

@@ -23,7 +23,7 @@ _OPENER = re.compile(
 )
 _HEAD = re.compile(
     rf"[{DECORATION} \n:]{{0,6}}[(\[\"]?(?:option |choice )?[(\[\"]?(?P<letter>[A-Za-z])[)\]\"]?"
-    r"(?P<mark>(?= because| since|\n|$)|[.):,;、。]| -| –| —|(?= ))[)\]\"]?(?:[ ]|\n|$|(?<=[.、:)。])(?P<close>))",
+    r"(?P<mark>(?= because| since|\n|$)|[.):,;、。]| -| –| —| =|(?= ))[)\]\"]?(?:[ ]|\n|$|(?<=[.、:)。])(?P<close>))",
     re.IGNORECASE,
 )
 _LINE_LABEL = re.compile(r"(?:^|\n)[•–—-]{0,1} ?[(\[]?(?:option )?[(\[]?([A-Za-z])[)\].:](?= )", re.IGNORECASE)
@@ -38,6 +38,10 @@ _SUBJECT = re.compile(
     r"[)\"'”]{0,2},? (?:was|would|could|may|might|can|cannot|seems|appears|looks|has|does|isn|must|should"
     r"|is(?! (?:the|my|an?|our) (?:[a-z]{1,12} )?(?:volume|distance|location|position|direction|structure|organ|side"
     r"|size|value|estimate|length|diameter|answer)))(?![a-z])"
+)
+_IN_BRACKETS = re.compile(r"\)(?:$|[.:\n])")
+_NAMED_LAST = re.compile(
+    r"(?:^|[,.:;\n–—-] ?)(?:(?:so|thus|hence|therefore),? )?(?:option|choice|answer) [(\[]?([A-Z])[)\].!]{0,2}$", re.IGNORECASE
 )
 _LETTER = re.compile(r"(?<![A-Za-z0-9])[A-Z](?![A-Za-z0-9])")
 _ARROW = re.compile(r"(?<![A-Z])(?<![A-Z] ) ?(?:→|⇒|->|=>) ?(?:[Oo]ption )?[(\[]?([A-Z])[)\].!]{0,2}$")
@@ -105,7 +109,7 @@ def _head(
     own_end, other = _text_behind(lowered, at, letter, options)
     own = own_end > 0
     bare = head["mark"] == "" and head.group().endswith(" ") and not _REASONED.match(text, at)
-    if bare and not (own and options.letter_of(line) == letter):
+    if bare and not (own and (options.letter_of(line) == letter or _IN_BRACKETS.match(text, own_end))):
         return None
     if _QUESTION.match(text, at):
         return None
@@ -120,7 +124,7 @@ def _head(
     prose = (
         head["letter"].isupper()
         and letter != "I"
-        and (head["mark"] not in (",", ";") or _REASONED.match(text, at))
+        and (head["mark"] not in (",", ";", " =") or _REASONED.match(text, at))
         and not text.startswith("A: ")  # a speaker's mark, answering "Q: "
     )
     second = letter_at(text, at, strict=True) if head["mark"] == "," else None
@@ -152,6 +156,9 @@ def _closing(
     arrow = _ARROW.search(text, max(0, len(text) - 20))
     if arrow and arrow[1] in options.letters:
         return Edge(arrow.start(1), arrow[1])
+    named = _NAMED_LAST.search(text, max(0, len(text) - 40))
+    if named and named[1].upper() in options.letters and named.start(1) not in denied:
+        return Edge(named.start(1), named[1].upper())
     tail = max(0, len(text) - 200)
     found = None
     for found in _LAST_SENTENCE.finditer(text, tail):
@@ -179,6 +186,6 @@ def yes_or_no(text: str, options: Options) -> str | None:
     letter = options.keys[head.group().lower()][0]
     opposite = r"no\b(?=[,.;:!?\n]|$| -| –| —| it| i )" if letter == options.keys["yes"][0] else r"yes\b"
     rest = small(text[at:])[head.end() :]
-    if re.search(rf"(?:^|[.;:!\n—–-] ?|\b(?:wait|actually|rather),? ){opposite}", rest):
+    if re.match(r", [ab]\b(?=[.)]|$)", rest) or re.search(rf"(?:^|[.;:!\n—–-] ?|\b(?:wait|actually|rather),? ){opposite}", rest):
         return ""
     return letter

@@ -35,20 +35,24 @@ _NOT_SO = (
 )
 _NOT = (
     rf"(?:{_NOT_SO}|incorrect|wrong"
-    r"|false|inaccurate|unlikely|improbable|implausible|impossible|inconsistent|incompatible|ruled out|eliminated"
+    r"|false|inaccurate|unlikely|improbable|implausible|impossible|unrealistic|unreasonable|inconsistent|incompatible|ruled out|eliminated"
     r"|excluded|rejected|dismissed|discarded|invalid|incorrectly|too [a-z]|less (?:likely|plausible|probable"
     r"|accurate|consistent|suitable)|falsch|unwahrscheinlich|faux|incorrecta?)"
+)
+_JOINT = (
+    r"(?: ?(?:--?|[–—:=→.]|->|=>) ?| ?\(|, | )(?:(?:this|it|which)(?: is| seems| appears| would be|[’']s)? "
+    r"|(?:slightly|clearly|much|far|way) ){0,2}"
 )
 _DENIED = re.compile(
     rf"(?:{_VERB}{_ADVERB}{{0,2}} {_NOT}"
     r"| (?:isn|wasn|doesn|wouldn|couldn|hasn)[’']t(?: |$)"
     r"| (?:does|did|would|could|can|should) ?not (?!be (?:ruled|excluded|eliminated|dismissed|discounted))"
     r"| can[’']t (?!be (?:ruled|excluded|eliminated|dismissed|discounted))"
-    r"| (?:overestimates|underestimates|contradicts)\b"
+    r"| (?:(?:far )?exceeds|overestimates|underestimates|contradicts)\b"
     r"| ?[✗✘❌✖]"
-    r"|(?: ?(?:[-–—:=→.]|->|=>) ?| ?\(| )(?:this is |it is )?(?:no(?= ?(?:[.,;!\n]|$))"
+    rf"|{_JOINT}(?:no(?= ?(?:[.,;!\n]|$))"
     rf"|{_NOT_SO}"
-    r"|incorrect|wrong|false|ruled out|eliminated|excluded|unlikely|inaccurate|inconsistent|implausible"
+    r"|incorrect|wrong|false|ruled out|eliminated|excluded|unlikely|inaccurate|inconsistent|implausible|unrealistic"
     r"|(?:much |far |way |slightly |clearly )?too [a-z]{1,12})(?= ?(?:[.,;:!)\n–—-]|$|because|since|as |for |with|to be))"
     r"|(?:选项|项)?(?:是|为)?(?:不正确|错误|不对|错的|错|不符|不是|可以?排除|被排除|过大|过小|太大|太小|偏大|偏小))",
     re.IGNORECASE,
@@ -60,7 +64,7 @@ _END = (
 _AFFIRMED = re.compile(
     rf"(?:{_VERB}{_ADVERB}{{0,2}}(?: (?:the|my|a|die|la|le))?(?: (?:most|only|single|final|one and only))?"
     rf" (?:(?:best|better|closer|right|true|preferred){_END}"
-    r"|(?:(?:best|right|true|better|best possible) )?(?:correct|accurate|appropriate|answer|richtig|richtige|correcte"
+    r"|(?:(?:best|right|true|better|best possible) )?(?:correct|accurate|appropriate|answer|nearest|richtig|richtige|correcte"
     r"|correcta|bonne|closest)\b)"
     rf"|{_VERB}{_ADVERB}{{0,2}} (?:the )?(?:single )?(?:most|more|best)"
     r" (?:likely|plausible|probable|consistent|reasonable|suitable|fitting|compatible|supported|accurate|appropriate"
@@ -68,7 +72,7 @@ _AFFIRMED = re.compile(
     r"|,? (?:best )?(?:matches|fits|agrees|corresponds) (?:[a-z ]{1,40} )?(?:best|most closely)\b"
     r"|,? best (?:matches|fits|describes|agrees|corresponds)\b"
     r"|(?: is)? ?[✓✔✅]"
-    r"|(?: ?(?:[-–—:=→.]|->|=>) ?| ?\(| )(?:this is )?(?:the )?(?:correct|best|yes)(?: answer| option| choice| match| fit)?"
+    rf"|{_JOINT}(?:the )?(?:correct|best|yes)(?: answer| option| choice| match| fit)?"
     r"(?= ?(?:[.,;:!)\n–—]|$))"
     r"|(?:选项|项)?(?:是|为)?(?:正确|对的|最符合|最合适|最接近|最可能|最佳|最准确|最合理)的?)",
     re.IGNORECASE,
@@ -76,7 +80,7 @@ _AFFIRMED = re.compile(
 _FITS = re.compile(
     rf"(?: (?:matches|fits|agrees|corresponds)\b|{_VERB}{_ADVERB}{{0,2}}"
     r" (?:consistent|plausible|reasonable|possible|compatible|supported|a (?:good )?(?:match|fit))\b"
-    r"|(?: ?[-–—:=→] ?| ?\()(?:matches|fits|consistent|plausible|reasonable)\b)",
+    rf"|{_JOINT}(?:matches|fits|consistent|plausible|reasonable)\b)",
     re.IGNORECASE,
 )
 _MARKED_BEFORE = re.compile(r"(?:(?P<yes>[✓✔✅☑])|[✗✘❌✖]) ?\Z")

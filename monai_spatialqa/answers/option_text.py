@@ -68,8 +68,9 @@ class Options:
         places: list[tuple[int, int, str]] = []
         for found in _LABEL.finditer(text):
             at = self.letters.find(found[1])
-            if at >= 0 and self.texts[at] and small.startswith(self.texts[at], found.end()):
-                places.append((found.start(1), found.end() + len(self.texts[at]), found[1]))
+            start = found.end() + (4 if small.startswith("the ", found.end()) else 0)
+            if at >= 0 and self.texts[at] and small.startswith(self.texts[at], start):
+                places.append((found.start(1), start + len(self.texts[at]), found[1]))
         echoed: set[int] = set()
         for (start, end, letter), (after, _, other) in pairwise(places):
             if letter != other and after >= end and _GAP.fullmatch(text, end, after):
