@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from monai_spatialqa.answers.cues import NOT_BUT, stated_in, taken_back
+from monai_spatialqa.answers.cues import NOT_BUT, stated_in, supposed, taken_back
 from monai_spatialqa.answers.edges import edges, yes_or_no
 from monai_spatialqa.answers.json_reply import answer_fields
 from monai_spatialqa.answers.judged import affirmed, judgements, unanswering, withdrawn
@@ -141,7 +141,7 @@ def _stated(text: str, options: Options) -> ChoiceReading | None:
     found: list[_Found] = []
     for cue in reversed(stated_in(text, lowered)):
         said = _behind(text, lowered, cue, options, echoes | denied)
-        if said is not None and not taken_back(text, cue.start()):
+        if said is not None and not (taken_back(text, cue.start()) or supposed(text, cue)):
             found.append(_Found(cue.start(), said))
             break
     found += [_Found(one.place, _chosen(one.letter, options, "statement")) for one in affirmed(judged)]

@@ -42,7 +42,7 @@ STATED = re.compile(
     rf"|(?<![^\W_])(?:{_NOUN})(?:es|\(s\))?(?: ?\([^()\n]{{1,40}}\))?(?: (?:choice|option|letter|here|correcta"
     rf"|correcte|juste|finale?)\b)?{_OF}?"
     rf"(?:,? (?:{_VERB})\b(?:,? (?:{_FILL})\b){{0,3}},? ?(?:[:=]|->|→|\n)? ?| ?(?:->|=>|[:=→≈]) ?| ?\n| [-–—] )"
-    r"|(?<![^\W_])(?:ans\.?|final|solution|verdict|prediction|predicted|output|decision|guess) ?(?:->|=>|[:=→])"
+    r"|(?<![^\W_])(?:ans\.?|final|solution|verdict|prediction|predicted|output|decision|guess|correct) ?(?:->|=>|[:=→])"
     r" ?|(?<![^\W_])ans\. ?"
     rf"|(?<![^\W_])final answer (?!(?:{_VERB})\b)|{_ZH})(?:\n)?{_WORD}?"
     r"|(?P<chosen>(?<![^\W_])(?:(?:i|we)(?:[’']d|[’']ll|[’']m|[’']ve)?(?: (?:would|will|am|have|must|should|can"
@@ -61,6 +61,7 @@ STATED = re.compile(
     r"|thus|hence|actually|rather|instead|i mean|i meant|correction|scratch that|make that|no|wait|sorry|but"
     r"|(?:volume|distance|position|direction|location|structure|organ|lesion|size|length|value|measurement|estimate"
     r"|diameter|side) (?:is|would be|must be)"
+    r"|(?:on|upon) (?:second thoughts?|reflection|closer (?:look|inspection)|further [a-z]{4,14})"
     r"|(?:closest|nearest) to|(?:fits|matches)(?: best| the [a-z]{1,12})? is|leaves|leaving"
     r"|also|donc|daher|corresponds to|corresponding to|matches)"
     r"[,:]? (?:most likely |probably |likely |clearly |definitely )?"
@@ -77,7 +78,7 @@ FIRST_WORDS = frozenset(
     " korrekte bonne meilleure opción ergebnis result option i we ich je elijo elegiría it that this which so"
     " therefore thus hence actually rather instead correction scratch make no wait sorry but also donc daher"
     " corresponds corresponding matches closest if ans final solution verdict prediction predicted output decision guess volume distance"
-    " let lets nearest fits leaves leaving position direction location structure organ lesion size length value measurement estimate diameter side".split()
+    " on upon let lets nearest fits leaves leaving position direction location structure organ lesion size length value measurement estimate diameter side".split()
 )
 """Words that ``STATED`` begins with."""
 
@@ -108,11 +109,11 @@ def stated_in(text: str, lowered: str) -> list[re.Match[str]]:
 
 
 NEGATED = re.compile(
-    r"(?:\b(?:if|unless|whether|suppose|assuming|assume|doubt|doubtful|neither|nor|wonder|imagine|say|not|never"
+    r"(?:\b(?:if|unless|whether|suppose|assuming|assume|doubt|doubtful|neither|nor(?: is| was)?|anything|wonder|imagine|say|not|never"
     r"|than|of)"
     r"|n[’']t(?: (?:think|believe|say|agree|mean|true|the case))?|\b(?:not|never) (?:think|believe|say|sure|true"
     r"|the case|certain|"
-    r"agree|mean|saying)|\b(?:incorrect|wrong) (?:that|to say)|如果|不|非|不认为|是否|并不|nicht|glaube nicht)"
+    r"agree|mean|saying)|\b(?:incorrect|wrong|false|untrue) (?:that|to say)|如果|不|非|不认为|是否|并不|nicht|glaube nicht)"
     r"(?: (?:that|if|to say|about|wenn|dass))?(?: (?:the|my|this|your|our|die))?(?: (?:correct|final|right|best"
     r"|true))?[ ,]*$",
     re.IGNORECASE,
@@ -127,6 +128,16 @@ NOT_BUT = re.compile(
 )
 """``not B but ...`` behind a cue."""
 
+_OTHER = re.compile(
+    r"\b(?:wrong|incorrect|false|least [a-z]{3,12}|less [a-z]{3,12}|second|third|other|alternative|another|previous"
+    r"|earlier|initial|worst|excluded|eliminated|falsche|mauvaise)(?: (?:best|most [a-z]{3,12}|possible))? *$",
+    re.IGNORECASE,
+)
+"""Words right before a statement that make it one about another than the answer: ``the wrong answer is``."""
+
+_FIRST_WAS = re.compile(r"(?:answer|choice|guess|pick) was\b", re.IGNORECASE)
+_SUPPOSED = re.compile(r"\b(?:if|unless|were) (?!(?:i|we|one) |forced|pressed|asked|anything|so\b)", re.IGNORECASE)
+
 SENTENCE_END = ".!?\n;。！？；"
 LOOK_BACK = 60
 """Characters before a statement that can take it back, within its sentence."""
@@ -136,4 +147,15 @@ def taken_back(text: str, at: int) -> bool:
     """Whether the words before a place negate what is stated there, or make it a condition."""
     before = text[max(0, at - LOOK_BACK) : at]
     cut = max(before.rfind(mark) for mark in SENTENCE_END)
-    return NEGATED.search(before[cut + 1 :]) is not None
+    before = before[cut + 1 :]
+    if NEGATED.search(before) or _OTHER.search(before):
+        return True
+    return before.lower().endswith("first ") and _FIRST_WAS.match(text, at) is not None
+
+
+def supposed(text: str, cue: re.Match[str]) -> bool:
+    """Whether a statement in ``would be`` stands behind a condition: ``if it were flipped, the answer would be D``."""
+    if " would be" not in cue.group().lower():
+        return False
+    before = text[max(0, cue.start() - 2 * LOOK_BACK) : cue.start()]
+    return _SUPPOSED.search(before[max(before.rfind(mark) for mark in SENTENCE_END) + 1 :]) is not None

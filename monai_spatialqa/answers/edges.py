@@ -29,19 +29,23 @@ _HEAD = re.compile(
 _LINE_LABEL = re.compile(r"(?:^|\n)[•–—-]{0,1} ?[(\[]?(?:option )?[(\[]?([A-Za-z])[)\].:](?= )", re.IGNORECASE)
 _REASONED = re.compile(r"(?:because|since|due to|based on|weil|car|porque)\b", re.IGNORECASE)
 _WRONG = re.compile(
-    r"\b(?:incorrect|wrong|not (?:correct|right|true|the)|false|too (?:small|large|low|high)|ruled out)\b", re.IGNORECASE
+    r"\b(?:incorrect|wrong|not (?:correct|right|true|the)|false|too (?:small|large|low|high)|ruled out)\b",
+    re.IGNORECASE,
 )
 _ARTICLE = re.compile(r"[\s\"'“(\[]{0,4}(?:(?:the|a|an) )?")
-_LAST_SENTENCE = re.compile(r"(?:^|[.!?\n。！？] ?)[(\[\"]?(?:option )?(?P<letter>[A-Z])[)\]\"]?[.):] ?(?=\S)", re.IGNORECASE)
+_LAST_SENTENCE = re.compile(
+    r"(?:^|[.!?\n。！？] ?)[(\[\"]?(?:option )?(?P<letter>[A-Z])[)\]\"]?[.):] ?(?=\S)", re.IGNORECASE
+)
 _QUESTION = re.compile(r"[^\n.!]{1,80}[?？]")
 _SUBJECT = re.compile(
-    r"[)\"'”]{0,2},? (?:was|would|could|may|might|can|cannot|seems|appears|looks|has|does|isn|must|should"
+    r"[)\"'”]{0,2},? (?:but|or|was|would|could|may|might|can|cannot|seems|appears|looks|has|does|isn|must|should"
     r"|is(?! (?:the|my|an?|our) (?:[a-z]{1,12} )?(?:volume|distance|location|position|direction|structure|organ|side"
     r"|size|value|estimate|length|diameter|answer)))(?![a-z])"
 )
 _IN_BRACKETS = re.compile(r"\)(?:$|[.:\n])")
 _NAMED_LAST = re.compile(
-    r"(?:^|[,.:;\n–—-] ?)(?:(?:so|thus|hence|therefore),? )?(?:option|choice|answer) [(\[]?([A-Z])[)\].!]{0,2}$", re.IGNORECASE
+    r"(?:^|[,.:;\n–—-] ?)(?:(?:so|thus|hence|therefore),? )?(?:option|choice|answer) [(\[]?([A-Z])[)\].!]{0,2}$",
+    re.IGNORECASE,
 )
 _LETTER = re.compile(r"(?<![A-Za-z0-9])[A-Z](?![A-Za-z0-9])")
 _ARROW = re.compile(r"(?<![A-Z])(?<![A-Z] ) ?(?:→|⇒|->|=>) ?(?:[Oo]ption )?[(\[]?([A-Z])[)\].!]{0,2}$")
@@ -92,9 +96,7 @@ def edges(text: str, lowered: str, options: Options, echoes: frozenset[int], den
     return found
 
 
-def _head(
-    text: str, lowered: str, options: Options, echoes: frozenset[int], denied: frozenset[int]
-) -> Edge | None:
+def _head(text: str, lowered: str, options: Options, echoes: frozenset[int], denied: frozenset[int]) -> Edge | None:
     opener = _OPENER.match(text)
     if opener and _LETTER.search(opener.group().replace("I", "")):
         opener = None
@@ -149,9 +151,7 @@ def _text_behind(lowered: str, at: int, letter: str, options: Options) -> tuple[
     return 0, said is not None and said[0] != letter
 
 
-def _closing(
-    text: str, lowered: str, options: Options, echoes: frozenset[int], denied: frozenset[int]
-) -> Edge | None:
+def _closing(text: str, lowered: str, options: Options, echoes: frozenset[int], denied: frozenset[int]) -> Edge | None:
     """A letter with its own text as the last sentence: ``C. left.``"""
     arrow = _ARROW.search(text, max(0, len(text) - 20))
     if arrow and arrow[1] in options.letters:
@@ -186,6 +186,8 @@ def yes_or_no(text: str, options: Options) -> str | None:
     letter = options.keys[head.group().lower()][0]
     opposite = r"no\b(?=[,.;:!?\n]|$| -| –| —| it| i )" if letter == options.keys["yes"][0] else r"yes\b"
     rest = small(text[at:])[head.end() :]
-    if re.match(r", [ab]\b(?=[.)]|$)", rest) or re.search(rf"(?:^|[.;:!\n—–-] ?|\b(?:wait|actually|rather),? ){opposite}", rest):
+    if re.match(r", [ab]\b(?=[.)]|$)", rest) or re.search(
+        rf"(?:^|[.;:!\n—–-] ?|\b(?:wait|actually|rather),? ){opposite}", rest
+    ):
         return ""
     return letter

@@ -89,7 +89,9 @@ _TAKEN_BACK = re.compile(
 )
 _BUT = re.compile(r"\b(?:but|yet|still|closest|although|though|however)\b", re.IGNORECASE)
 _IF = re.compile(r"\b(?:if|were|unless|had)\b", re.IGNORECASE)
-_LONGEST = 20
+_LONGEST, _TWO = 20, 2
+_JOINED = re.compile(r"(?<![A-Za-z0-9])[A-Z][)\]]? (?:or|and|oder|und|but also|和|或) ?$")
+_ASIDE = re.compile(r",? [^,.;\n]{1,40},(?= )")
 
 
 class Judgement(NamedTuple):
@@ -122,7 +124,10 @@ def judgements(text: str, lowered: str, options: Options) -> list[Judgement]:
         verdict = _marked(text, label.start()) or _verdict(text, lowered, label, options)
         if verdict == "fits" and text[max(0, label.start() - 5) : label.start()].lower() == "only ":
             verdict = "affirmed"
-        if verdict is not None and not (verdict != "denied" and taken_back(text, label.start())):
+        at = label.start()
+        if verdict in ("affirmed", "fits") and (taken_back(text, at) or _JOINED.search(text, max(0, at - 14), at)):
+            continue
+        if verdict is not None:
             found.append(Judgement(label.start("letter"), letter, verdict))
     return found
 
@@ -130,6 +135,8 @@ def judgements(text: str, lowered: str, options: Options) -> list[Judgement]:
 def affirmed(judged: list[Judgement]) -> list[Judgement]:
     """Those that choose: the affirmed ones, or the one that fits where all others judged are denied."""
     strong = [one for one in judged if one.verdict == "affirmed"]
+    if len({one.letter for one in strong}) > _TWO:
+        return []
     fitting = {one.letter for one in judged if one.verdict == "fits"}
     denied = {one.letter for one in judged if one.verdict == "denied"} - fitting
     if strong or len(fitting) != 1 or not denied:
@@ -175,7 +182,9 @@ def _verdict(text: str, lowered: str, label: re.Match[str], options: Options) ->
         at = before.end()
     elif at > label.end("letter") and text[at - 1] in ".:," and text[at : at + 1] == " ":
         at -= 1  # the mark joins the letter to what is said of it
-    return _said(text, lowered, at, options)
+    verdict = _said(text, lowered, at, options)
+    aside = _ASIDE.match(text, label.end() if at < label.end() else at) if verdict is None else None
+    return _said(text, lowered, aside.end(), options) if aside else verdict
 
 
 def _said(text: str, lowered: str, at: int, options: Options) -> Verdict | None:

@@ -85,7 +85,11 @@ _TABLE = (
     Unit("cl", "volume", Decimal(10), "", r"cl|centilit(?:er|re)s?"),
     Unit("dl", "volume", Decimal(100), r"dl|decilit(?:er|re)s?", r"分升"),
     Unit(
-        "l", "volume", Decimal(1000), r"l|lit(?:er|re)s?", r"公升|升|litros?|litri|dm ?\^? ?3|cubic decimet(?:er|re)s?|литр(?:а|ов)?|л"
+        "l",
+        "volume",
+        Decimal(1000),
+        r"l|lit(?:er|re)s?",
+        r"公升|升|litros?|litri|dm ?\^? ?3|cubic decimet(?:er|re)s?|литр(?:а|ов)?|л",
     ),
     Unit("m3", "volume", Decimal(1_000_000), "", r"立方米|m ?\^ ?3|m3|cubic met(?:er|re)s?"),
     Unit("%", "share", Decimal(1), r"%|percent|per cent", r"percentage|prozent|pour ?cent|por ciento"),
