@@ -1,4 +1,3 @@
-# ruff: noqa: RUF001 - punctuation that replies are written with
 """Reading the chosen option from a reply. Never a guess: what no rule reads is none, with a reason."""
 
 from __future__ import annotations

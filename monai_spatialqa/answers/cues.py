@@ -34,7 +34,8 @@ _WORD = (
 _OF = r"(?: (?:to|for|of|in|auf|à|a) (?:\w{1,20} ){0,6}?(?:question|problem|frage|pregunta|this|it|case|task))"
 _ZH = (
     r"(?:(?:正确|最终|最后|最佳|我)的?)?(?:答案|选项|选择|回答|结果)(?:应该|应当|应)?(?:是|为|选择|选|:|：|=){1,2}:?"
-    r"|(?<![不没])(?:正确|故|应该|应当|应|所以|因此|我|综上|我会|就|则)(?:选择|选)(?:项|答案)?(?:是|为|:)?|(?<![不没应挑筛])(?:选择|选)(?![项择])(?:是|为|:)?"
+    r"|(?<![不没])(?:正确|故|应该|应当|应|所以|因此|我|综上|我会|就|则)(?:选择|选)(?:项|答案)?(?:是|为|:)?"
+    r"|(?<![不没应挑筛])(?:选择|选)(?![项择])(?:是|为|:)?"
 )
 
 STATED = re.compile(
@@ -47,7 +48,8 @@ STATED = re.compile(
     rf"|(?<![^\W_])final answer (?!(?:{_VERB})\b)|{_ZH})(?:\n)?{_WORD}?"
     r"|(?P<chosen>(?<![^\W_])(?:(?:i|we)(?:[’']d|[’']ll|[’']m|[’']ve)?(?: (?:would|will|am|have|must|should|can"
     r"|therefore|choose to))"
-    r"{0,2} ?(?:choose|chose|chosen|select|selected|pick|picked|go(?:ing)? (?:with|for)|went with|answer|settle on|settled on"
+    r"{0,2} ?(?:choose|chose|chosen|select|selected|pick|picked|go(?:ing)? (?:with|for)|went with|answer"
+    r"|settle on|settled on"
     r"|lean(?:ing)? (?:towards?|to)"
     r"|opt(?:ed)? for|vote for|say|"
     r"conclude|think|believe|guess)(?: that| it[’']?s| it is| is)?"
@@ -77,8 +79,10 @@ FIRST_WORDS = frozenset(
     " rispostas respostas correct right best final chosen selected my appropriate accurate true richtige"
     " korrekte bonne meilleure opción ergebnis result option i we ich je elijo elegiría it that this which so"
     " therefore thus hence actually rather instead correction scratch make no wait sorry but also donc daher"
-    " corresponds corresponding matches closest if ans final solution verdict prediction predicted output decision guess volume distance"
-    " on upon let lets nearest fits leaves leaving position direction location structure organ lesion size length value measurement estimate diameter side".split()
+    " corresponds corresponding matches closest if ans final solution verdict prediction predicted output"
+    " decision guess volume distance"
+    " on upon let lets nearest fits leaves leaving position direction location structure organ lesion size"
+    " length value measurement estimate diameter side".split()
 )
 """Words that ``STATED`` begins with."""
 
@@ -109,11 +113,13 @@ def stated_in(text: str, lowered: str) -> list[re.Match[str]]:
 
 
 NEGATED = re.compile(
-    r"(?:\b(?:if|unless|whether|suppose|assuming|assume|doubt|doubtful|neither|nor(?: is| was)?|anything|wonder|imagine|say|not|never"
+    r"(?:\b(?:if|unless|whether|suppose|assuming|assume|doubt|doubtful|neither|nor(?: is| was)?|anything|wonder"
+    r"|imagine|say|not|never"
     r"|than|of)"
     r"|n[’']t(?: (?:think|believe|say|agree|mean|true|the case))?|\b(?:not|never) (?:think|believe|say|sure|true"
     r"|the case|certain|"
-    r"agree|mean|saying)|\b(?:incorrect|wrong|false|untrue) (?:that|to say)|如果|不|非|不认为|是否|并不|nicht|glaube nicht)"
+    r"agree|mean|saying)|\b(?:incorrect|wrong|false|untrue) (?:that|to say)|如果|不|非|不认为|是否|并不|nicht"
+    r"|glaube nicht)"
     r"(?: (?:that|if|to say|about|wenn|dass))?(?: (?:the|my|this|your|our|die))?(?: (?:correct|final|right|best"
     r"|true))?[ ,]*$",
     re.IGNORECASE,

@@ -13,9 +13,11 @@ from monai_spatialqa.answers.text import small
 DECORATION = "✅✔✓☑→⇒➡👉▶►●•🔹⭐👍"
 _OPENER = re.compile(
     r"(?:(?:(?:sure|okay|ok|well|certainly|of course|alright|all right|great question|good question)(?: thing)?[,.!:] ?"
-    r"|(?:that[’']s (?:right|correct)|definitely|most likely|most probably|probably|likely|clearly|certainly|almost certainly|possibly|perhaps"
+    r"|(?:that[’']s (?:right|correct)|definitely|most likely|most probably|probably|likely|clearly|certainly"
+    r"|almost certainly|possibly|perhaps"
     r"|maybe|therefore|thus|so|hence|overall|in summary|in conclusion)[,:]? "
-    r"|(?:based (?:up)?on|from|looking at|according to|given|judging (?:from|by)|considering|after|upon|in (?:this|the) (?:image|scan|picture|ct|mri))"
+    r"|(?:based (?:up)?on|from|looking at|according to|given|judging (?:from|by)|considering|after|upon"
+    r"|in (?:this|the) (?:image|scan|picture|ct|mri))"
     r" (?!option )[^,.:;\n]{0,100}, "
     r"|(?:根据|基于|从)[^，,。\n]{1,40}[，,] ?)(?:(?:i(?:[’']d| would) (?:say|choose)|i (?:think|believe|choose))[:,]? "
     r"(?:it[’']?s |it is )?|(?:it is|it[’']s|that would be) )?){1,3}",
@@ -140,7 +142,7 @@ def _head(text: str, lowered: str, options: Options, echoes: frozenset[int], den
 
 
 def _text_behind(lowered: str, at: int, letter: str, options: Options) -> tuple[int, bool]:
-    """Where the letter's own text ends that stands at a place, 0 for none, and whether another option's stands there."""
+    """Where the letter's own text at a place ends, 0 for none, and whether another option's text stands there."""
     article = _ARTICLE.match(lowered, at)
     said = options.letter_at(lowered, article.end() if article else at)
     own = options.texts[options.letters.index(letter)]
@@ -152,7 +154,7 @@ def _text_behind(lowered: str, at: int, letter: str, options: Options) -> tuple[
 
 
 def _closing(text: str, lowered: str, options: Options, echoes: frozenset[int], denied: frozenset[int]) -> Edge | None:
-    """A letter with its own text as the last sentence: ``C. left.``"""
+    """A letter that closes a reply: with its own text, ``C. left``, behind an arrow, or named as an option."""
     arrow = _ARROW.search(text, max(0, len(text) - 20))
     if arrow and arrow[1] in options.letters:
         return Edge(arrow.start(1), arrow[1])
@@ -160,9 +162,7 @@ def _closing(text: str, lowered: str, options: Options, echoes: frozenset[int], 
     if named and named[1].upper() in options.letters and named.start(1) not in denied:
         return Edge(named.start(1), named[1].upper())
     tail = max(0, len(text) - 200)
-    found = None
-    for found in _LAST_SENTENCE.finditer(text, tail):
-        pass
+    found = max(_LAST_SENTENCE.finditer(text, tail), key=lambda one: one.start(), default=None)
     if found is None or found.start("letter") in echoes or found.start("letter") in denied:
         return None
     letter = found["letter"].upper()

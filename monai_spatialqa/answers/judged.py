@@ -35,7 +35,8 @@ _NOT_SO = (
 )
 _NOT = (
     rf"(?:{_NOT_SO}|incorrect|wrong"
-    r"|false|inaccurate|unlikely|improbable|implausible|impossible|unrealistic|unreasonable|inconsistent|incompatible|ruled out|eliminated"
+    r"|false|inaccurate|unlikely|improbable|implausible|impossible|unrealistic|unreasonable|inconsistent"
+    r"|incompatible|ruled out|eliminated"
     r"|excluded|rejected|dismissed|discarded|invalid|incorrectly|too [a-z]|less (?:likely|plausible|probable"
     r"|accurate|consistent|suitable)|falsch|unwahrscheinlich|faux|incorrecta?)"
 )
@@ -53,18 +54,21 @@ _DENIED = re.compile(
     rf"|{_JOINT}(?:no(?= ?(?:[.,;!\n]|$))"
     rf"|{_NOT_SO}"
     r"|incorrect|wrong|false|ruled out|eliminated|excluded|unlikely|inaccurate|inconsistent|implausible|unrealistic"
-    r"|(?:much |far |way |slightly |clearly )?too [a-z]{1,12})(?= ?(?:[.,;:!)\n–—-]|$|because|since|as |for |with|to be))"
+    r"|(?:much |far |way |slightly |clearly )?too [a-z]{1,12})(?= ?(?:[.,;:!)\n–—-]|$|because|since|as |for "
+    r"|with|to be))"
     r"|(?:选项|项)?(?:是|为)?(?:不正确|错误|不对|错的|错|不符|不是|可以?排除|被排除|过大|过小|太大|太小|偏大|偏小))",
     re.IGNORECASE,
 )
 _END = (
-    r"(?= ?(?:$|[.,;:!)\n。，；✓✅–—-]|(?:answer|option|choice|one|fit|match|estimate|candidate|letter|than|because|since"
+    r"(?= ?(?:$|[.,;:!)\n。，；✓✅–—-]|(?:answer|option|choice|one|fit|match|estimate|candidate|letter|than"
+    r"|because|since"
     r"|as|given|for|based|here|by|due|with|in this|from|and|but|supported|overall|among|to|of|matches)\b))"
 )
 _AFFIRMED = re.compile(
     rf"(?:{_VERB}{_ADVERB}{{0,2}}(?: (?:the|my|a|die|la|le))?(?: (?:most|only|single|final|one and only))?"
     rf" (?:(?:best|better|closer|right|true|preferred){_END}"
-    r"|(?:(?:best|right|true|better|best possible) )?(?:correct|accurate|appropriate|answer|nearest|richtig|richtige|correcte"
+    r"|(?:(?:best|right|true|better|best possible) )?(?:correct|accurate|appropriate|answer|nearest|richtig"
+    r"|richtige|correcte"
     r"|correcta|bonne|closest)\b)"
     rf"|{_VERB}{_ADVERB}{{0,2}} (?:the )?(?:single )?(?:most|more|best)"
     r" (?:likely|plausible|probable|consistent|reasonable|suitable|fitting|compatible|supported|accurate|appropriate"
@@ -94,6 +98,10 @@ _JOINED = re.compile(r"(?<![A-Za-z0-9])[A-Z][)\]]? (?:or|and|oder|und|but also|�
 _ASIDE = re.compile(r",? [^,.;\n]{1,40},(?= )")
 
 
+MOST_LABELS, _FIRST_LABELS = 2000, 500
+"""Of more letters than these only the first and the last ones are looked at."""
+
+
 class Judgement(NamedTuple):
     """One option judged by its letter.
 
@@ -117,7 +125,10 @@ def judgements(text: str, lowered: str, options: Options) -> list[Judgement]:
         options: of the question.
     """
     found = []
-    for label in _LABEL.finditer(text):
+    labels = list(_LABEL.finditer(text))
+    if len(labels) > MOST_LABELS:
+        labels = labels[:_FIRST_LABELS] + labels[_FIRST_LABELS - MOST_LABELS :]
+    for label in labels:
         letter = label["letter"]
         if letter not in options.letters:
             continue

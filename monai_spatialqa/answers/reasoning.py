@@ -37,7 +37,7 @@ _NEXT_TURN = re.compile(
 
 
 MOST_CHARACTERS, HEAD, TAIL = 50_000, 8_000, 32_000
-"""Of an answer with more characters than the first only so many of its head and its tail are read, in whole sentences."""
+"""Of an answer of more characters than the first, so many of its head and its tail are read, in whole sentences."""
 _SENTENCE = re.compile(r"[.!?](?=\s)|[\n。！？]")  # noqa: RUF001
 
 
@@ -60,8 +60,8 @@ def final_part(reply: str | None) -> Final:
     """Drop reasoning and a run-on next question.
 
     Closed blocks are dropped. A block that is never closed means that there is no answer; what stands before a closing
-    tag without an opening one is reasoning. Of what is still very long the head and the tail are left. Then everything from the next turn or question on is cut, if anything
-    stands before it.
+    tag without an opening one is reasoning. Of what is still very long the head and the tail are left. Then everything
+    from the next turn or question on is cut, if anything stands before it.
     """
     if reply is None or not reply.strip():
         return Final("", "empty")
