@@ -1,4 +1,3 @@
-# ruff: noqa: RUF001 - punctuation that replies are written with
 """Reading the chosen option from a reply. Never a guess: what no rule reads is none, with a reason."""
 
 from __future__ import annotations
@@ -8,8 +7,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from monai_spatialqa.answers.cues import NOT_BUT, RIGHT, RIGHT_WORDS, stated_in, taken_back
+from monai_spatialqa.answers.cues import NOT_BUT, stated_in, supposed, taken_back
+from monai_spatialqa.answers.edges import edges, yes_or_no
 from monai_spatialqa.answers.json_reply import answer_fields
+from monai_spatialqa.answers.judged import affirmed, judgements, unanswering, withdrawn
 from monai_spatialqa.answers.letters import Stated, letter_at, whole_letter
 from monai_spatialqa.answers.option_text import LETTERS, Options, as_options
 from monai_spatialqa.answers.reasoning import final_part
@@ -22,21 +23,13 @@ _FIELDS = (
     *("final_answer", "answer", "correct_answer", "choice", "answer_choice", "selected_option", "correct_option"),
     *("option", "letter", "selection", "prediction", "答案"),
 )
-_HEAD = re.compile(
-    r"[(\[\"]?(?:option |choice )?[(\[\"]?(?P<letter>[A-Za-z])[)\]\"]?(?P<mark>[.):,;]| -| –| —|(?= because"
-    r"| since|\n|$))[)\]\"]?(?: |\n|$)",
-    re.IGNORECASE,
-)
-_LINE_LABEL = re.compile(r"(?:^|\n)[(\[]?(?:option )?[(\[]?([A-Za-z])[)\].:](?= )", re.IGNORECASE)
-_REASONED = re.compile(r"(?:because|since|due to|based on|weil|car|porque)\b", re.IGNORECASE)
-_WRONG = re.compile(
-    r"\b(?:incorrect|wrong|not (?:correct|right|true|the)|false|too (?:small|large|low|high))\b", re.IGNORECASE
-)
 _NONE_OF = re.compile(r"\b(?:none|neither|all|both) of (?:the|these|them)\b|以上都不", re.IGNORECASE)
-_YES_NO_HEAD = re.compile(r"(yes|no)\b(?=[,.;:!\n]| -| –| —|$| because| it| the| there)", re.IGNORECASE)
 _LEAD = re.compile(r"[\s\"'“(\[]{0,4}(?:(?:the|a|an|die|der|das|la|le|el) )?")
 _LABELLED = re.compile(r"[\s\"'(\[]{0,4}([A-Za-z])[)\]\"']{0,2}[.:,)-]{0,2} ?[(\"'-]{0,2} ?")
 _LABEL_END = re.compile(r"[)\]\"'.:,]{0,3} ?[(\"'-]{0,2} ?")
+_BRACKETED = re.compile(r" ?[(\[](?:option |choice |answer )?([A-Z])[)\]]", re.IGNORECASE)
+_SENTENCE_ENDS = re.compile(r"[\"'”)]{0,2}(?:$|[.!,;\n。])")
+_NAMED = re.compile(r"\b(?:option|choice|letter) $", re.IGNORECASE)
 _PLACEHOLDERS = "XYN"
 
 
@@ -142,30 +135,57 @@ def _stated(text: str, options: Options) -> ChoiceReading | None:
     """The last explicit statement of the answer."""
     lowered = small(text)
     echoes = options.echoes(text, lowered)
+    judged = judgements(text, lowered, options)
+    denied = unanswering(judged)
     found: list[_Found] = []
     for cue in reversed(stated_in(text, lowered)):
-        said = _behind(text, lowered, cue, options, echoes)
-        if said is not None and not taken_back(text, cue.start()):
+        said = _behind(text, lowered, cue, options, echoes | denied)
+        if said is not None and not (taken_back(text, cue.start()) or supposed(text, cue)):
             found.append(_Found(cue.start(), said))
             break
-    for right in RIGHT.finditer(text) if Vocabulary(lowered).any_of(RIGHT_WORDS) else ():
-        letter, between = right["letter"], right["text"]
-        own = between is None or options.letter_of(between) == letter
-        if own and letter in options.letters and not taken_back(text, right.start()):
-            found.append(_Found(right.start(), _chosen(letter, options, "statement")))
-    found += _edges(text, lowered, options, echoes)
-    return max(found, key=lambda one: one.place).reading if found else None
+    found += [_Found(one.place, _chosen(one.letter, options, "statement")) for one in affirmed(judged)]
+    found += [
+        _Found(one.place, _chosen(one.letter, options, "statement", one.other_text))
+        if one.letter
+        else _Found(one.place, ChoiceReading(reason="ambiguous"))
+        for one in edges(text, lowered, options, echoes, denied)
+    ]
+    if not found and (in_brackets := _in_brackets(text, lowered, options)):
+        found.append(in_brackets)
+    if not found:
+        return None
+    last = max(found, key=lambda one: one.place)
+    if last.reading.letter and withdrawn(text, last.place, last.reading.letter, judged):
+        return ChoiceReading(reason="ambiguous")
+    return last.reading
+
+
+def _in_brackets(text: str, lowered: str, options: Options) -> _Found | None:
+    """The letter in brackets behind its own text, when no other stands so: ``15 ml (Option B)``."""
+    found = []
+    for label in _BRACKETED.finditer(text):
+        letter = label[1].upper()
+        own = options.texts[options.letters.index(letter)] if letter in options.letters else ""
+        start = label.start() - len(own)
+        if own and start >= 0 and lowered.startswith(own, start) and not lowered[max(0, start - 1) : start].isalnum():
+            found.append((start, label.start(1), letter))
+    if not found or len({letter for _, _, letter in found}) > 1 or taken_back(text, found[-1][0]):
+        return None
+    return _Found(found[-1][1], _chosen(found[-1][2], options, "statement"))
 
 
 def _behind(
     text: str, lowered: str, cue: re.Match[str], options: Options, echoes: frozenset[int]
 ) -> ChoiceReading | None:
     """What stands behind a cue."""
-    at, strong = cue.end(), cue.lastgroup == "strong"
+    at, chosen = cue.end(), cue.lastgroup == "chosen"
+    strong = cue.lastgroup == "strong" or (chosen and lowered.endswith("answer is ", cue.start(), at))
     but = NOT_BUT.match(text, at)
     at = but.end() if but else at
-    same = options.letter_at(lowered, _skipped(lowered, at)) if strong else None
-    stated = letter_at(text, at, strict=not strong)
+    same = options.letter_at(lowered, _skipped(lowered, at)) if strong or chosen else None
+    if same is not None and not strong and not _SENTENCE_ENDS.match(text, same[1]):
+        same = None
+    stated = letter_at(text, at, strict=not (strong or _NAMED.search(cue.group())))
     if stated is None or stated.kind == "letter":
         stated = _with_text(text, lowered, at, options) or stated
     if stated is not None and not (same and stated.letter not in options.letters):
@@ -209,53 +229,12 @@ def _from_letter(
     return _chosen(stated.letter, options, "statement", other is not None and other[0] != stated.letter)
 
 
-def _edges(text: str, lowered: str, options: Options, echoes: frozenset[int]) -> list[_Found]:
-    """A letter at the head of the reply, or alone in its last line, when no other letter heads a line."""
-    labels = {found[1].upper() for found in _LINE_LABEL.finditer(text)}
-    found = []
-    head = _HEAD.match(text)
-    if head and head.start("letter") not in echoes:
-        letter, at = head["letter"].upper(), head.end()
-        said = options.letter_at(lowered, at)
-        line = text[at : text.find("\n", at) if "\n" in text[at:] else len(text)]
-        own = said is not None and said[0] == letter
-        speaker = text.startswith("A: ")  # answers to "Q: "
-        prose = (
-            head["letter"].isupper()
-            and letter != "I"
-            and (head["mark"] not in (",", ";") or _REASONED.match(text, at))
-            and not speaker
-        ) or not line
-        second = letter_at(text, at, strict=True) if head["mark"] == "," else None
-        if text == "I":  # a pronoun cut off
-            return []
-        if letter in options.letters and labels <= {letter} and second is None and (own or prose):
-            joined = re.match(r"(?:or|and|oder|或)\b", line)
-            if joined:
-                found.append(_Found(0, ChoiceReading(reason="ambiguous")))
-            elif own or not (_WRONG.search(line) or options.echoes(text, lowered)):
-                found.append(_Found(0, _chosen(letter, options, "statement", said is not None and not own)))
-    start = text.rfind("\n") + 1
-    last = whole_letter(text[start:]) if start else None
-    if last and (start not in echoes) and last in options.letters:
-        found.append(_Found(start, _chosen(last, options, "statement")))
-    return found
-
-
 def _by_text(text: str, options: Options) -> ChoiceReading | None:
     """A line of its own, first or last, that equals one option's text; for yes and no the first word."""
     if options.yes_no:
-        head = _YES_NO_HEAD.match(text.lstrip(" \"'([-"))
-        if head:
-            said = head[1].lower()
-            opposite = "no" if said == "yes" else "yes"
-            if re.search(
-                rf"(?:^|[.;:!\n—–-] ?|\b(?:wait|actually"
-                rf"|rather),? ){opposite}\b",
-                small(text)[len(said) :],
-            ):
-                return ChoiceReading(reason="ambiguous")
-            return _by_option_text(options.keys[said][0], options)
+        letter = yes_or_no(text, options)
+        if letter is not None:
+            return _by_option_text(letter, options) if letter else ChoiceReading(reason="ambiguous")
     lines = text.split("\n")
     if len(lines) == 1:
         return None

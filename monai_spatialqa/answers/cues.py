@@ -19,7 +19,7 @@ _NOUN = (
 )
 _VERB = (
     r"is|are|was|would be|should be|must be|will be|has to be|might be|may be|could be|seems to be|appears to be"
-    r"|becomes"
+    r"|(?:would|should|must|could|might|may|will) (?:most likely|probably|therefore|thus|likely|then) be|becomes"
     r"|ist|lautet|wäre|est|serait|es|sería|è|é"
 )
 _FILL = (
@@ -34,27 +34,37 @@ _WORD = (
 _OF = r"(?: (?:to|for|of|in|auf|à|a) (?:\w{1,20} ){0,6}?(?:question|problem|frage|pregunta|this|it|case|task))"
 _ZH = (
     r"(?:(?:正确|最终|最后|最佳|我)的?)?(?:答案|选项|选择|回答|结果)(?:应该|应当|应)?(?:是|为|选择|选|:|：|=){1,2}:?"
-    r"|(?<![不没])(?:正确|故|应该|应当|应|所以|因此|我|综上|我会|就|则)(?:选择|选)(?:项|答案)?(?:是|为|:)?|(?<![不没应挑筛])(?:选择|选)(?![项择])(?:是|为|:)?"
+    r"|(?<![不没])(?:正确|故|应该|应当|应|所以|因此|我|综上|我会|就|则)(?:选择|选)(?:项|答案)?(?:是|为|:)?"
+    r"|(?<![不没应挑筛])(?:选择|选)(?![项择])(?:是|为|:)?"
 )
 
 STATED = re.compile(
     rf"(?P<strong>{CUE}"
     rf"|(?<![^\W_])(?:{_NOUN})(?:es|\(s\))?(?: ?\([^()\n]{{1,40}}\))?(?: (?:choice|option|letter|here|correcta"
     rf"|correcte|juste|finale?)\b)?{_OF}?"
-    rf"(?:,? (?:{_VERB})\b(?:,? (?:{_FILL})\b){{0,3}},? ?(?:[:=]|->|→|\n)? ?| ?(?:[:=→]|->|=>|≈) ?| ?\n| [-–—] )"
+    rf"(?:,? (?:{_VERB})\b(?:,? (?:{_FILL})\b){{0,3}},? ?(?:[:=]|->|→|\n)? ?| ?(?:->|=>|[:=→≈]) ?| ?\n| [-–—] )"
+    r"|(?<![^\W_])(?:ans\.?|final|solution|verdict|prediction|predicted|output|decision|guess|correct) ?(?:->|=>|[:=→])"
+    r" ?|(?<![^\W_])ans\. ?"
     rf"|(?<![^\W_])final answer (?!(?:{_VERB})\b)|{_ZH})(?:\n)?{_WORD}?"
     r"|(?P<chosen>(?<![^\W_])(?:(?:i|we)(?:[’']d|[’']ll|[’']m|[’']ve)?(?: (?:would|will|am|have|must|should|can"
     r"|therefore|choose to))"
     r"{0,2} ?(?:choose|chose|chosen|select|selected|pick|picked|go(?:ing)? (?:with|for)|went with|answer"
+    r"|settle on|settled on"
+    r"|lean(?:ing)? (?:towards?|to)"
     r"|opt(?:ed)? for|vote for|say|"
     r"conclude|think|believe|guess)(?: that| it[’']?s| it is| is)?"
     r"|if (?:i|we) (?:had|have) to (?:guess|choose|pick|answer)"
     r"(?:,? i(?:[’']d| would) (?:say|choose|pick|go with))?"
+    r"|let[’']?s (?:go with|choose|pick|say)"
     r"|ich (?:wähle|nehme)|je choisis|elijo|elegiría)[:,]? )(?:(?:the )?(?:correct )?(?:answer is )?)"
     rf"{_WORD}?"
     r"|(?P<weak>(?<![^\W_])(?:it[’']?s|it is|it must be|it has to be|it would be|that[’']?s|that is|this is"
     r"|which is|so|therefore"
     r"|thus|hence|actually|rather|instead|i mean|i meant|correction|scratch that|make that|no|wait|sorry|but"
+    r"|(?:volume|distance|position|direction|location|structure|organ|lesion|size|length|value|measurement|estimate"
+    r"|diameter|side) (?:is|would be|must be)"
+    r"|(?:on|upon) (?:second thoughts?|reflection|closer (?:look|inspection)|further [a-z]{4,14})"
+    r"|(?:closest|nearest) to|(?:fits|matches)(?: best| the [a-z]{1,12})? is|leaves|leaving"
     r"|also|donc|daher|corresponds to|corresponding to|matches)"
     r"[,:]? (?:most likely |probably |likely |clearly |definitely )?"
     r"(?:it[’']?s |it is |to |go with |choose |pick |must be )?)"
@@ -69,7 +79,10 @@ FIRST_WORDS = frozenset(
     " rispostas respostas correct right best final chosen selected my appropriate accurate true richtige"
     " korrekte bonne meilleure opción ergebnis result option i we ich je elijo elegiría it that this which so"
     " therefore thus hence actually rather instead correction scratch make no wait sorry but also donc daher"
-    " corresponds corresponding matches closest if".split()
+    " corresponds corresponding matches closest if ans final solution verdict prediction predicted output"
+    " decision guess volume distance"
+    " on upon let lets nearest fits leaves leaving position direction location structure organ lesion size"
+    " length value measurement estimate diameter side".split()
 )
 """Words that ``STATED`` begins with."""
 
@@ -99,28 +112,14 @@ def stated_in(text: str, lowered: str) -> list[re.Match[str]]:
     return found[-MOST_CUES:]
 
 
-RIGHT = re.compile(
-    r"(?<![A-Za-z0-9'’])(?:(?:[Oo]ption|[Cc]hoice|[Aa]nswer|[Ll]etter|选项) ?)?[(\[\"“]?(?P<letter>[A-Z])[)\]\"”]?"
-    r"(?:[.:)]? (?P<text>[^\n;]{1,80}?))?,?"
-    r"(?: (?:is|would be|must be|seems(?: to be)?|appears(?: to be)?|ist|est|es)(?: (?:therefore|thus|clearly"
-    r"|likely|indeed|definitely|"
-    r"probably|hence|most likely))?(?: (?:the|my|a|die|la|le))?(?: (?:most|best|only|single|final|one and only))?"
-    r" (?:correct|right|best|true|accurate|appropriate|answer|richtig|richtige|correcte|correcta|bonne|closest)\b"
-    r"|(?:项)?(?:是|为)?正确的?)",
-)
-"""``option B is correct``: the letter before the words that choose it."""
-
-RIGHT_WORDS = frozenset(
-    "correct right best true accurate appropriate answer richtig richtige correcte correcta bonne closest".split()
-)
-"""Words one of which ``RIGHT`` needs."""
-
 NEGATED = re.compile(
-    r"(?:\b(?:if|unless|whether|suppose|assuming|assume|doubt|doubtful|neither|nor|wonder|imagine|say|not|never"
+    r"(?:\b(?:if|unless|whether|suppose|assuming|assume|doubt|doubtful|neither|nor(?: is| was)?|anything|wonder"
+    r"|imagine|say|not|never"
     r"|than|of)"
     r"|n[’']t(?: (?:think|believe|say|agree|mean|true|the case))?|\b(?:not|never) (?:think|believe|say|sure|true"
     r"|the case|certain|"
-    r"agree|mean|saying)|\b(?:incorrect|wrong) (?:that|to say)|如果|不|非|不认为|是否|并不|nicht|glaube nicht)"
+    r"agree|mean|saying)|\b(?:incorrect|wrong|false|untrue) (?:that|to say)|如果|不|非|不认为|是否|并不|nicht"
+    r"|glaube nicht)"
     r"(?: (?:that|if|to say|about|wenn|dass))?(?: (?:the|my|this|your|our|die))?(?: (?:correct|final|right|best"
     r"|true))?[ ,]*$",
     re.IGNORECASE,
@@ -135,6 +134,16 @@ NOT_BUT = re.compile(
 )
 """``not B but ...`` behind a cue."""
 
+_OTHER = re.compile(
+    r"\b(?:wrong|incorrect|false|least [a-z]{3,12}|less [a-z]{3,12}|second|third|other|alternative|another|previous"
+    r"|earlier|initial|worst|excluded|eliminated|falsche|mauvaise)(?: (?:best|most [a-z]{3,12}|possible))? *$",
+    re.IGNORECASE,
+)
+"""Words right before a statement that make it one about another than the answer: ``the wrong answer is``."""
+
+_FIRST_WAS = re.compile(r"(?:answer|choice|guess|pick) was\b", re.IGNORECASE)
+_SUPPOSED = re.compile(r"\b(?:if|unless|were) (?!(?:i|we|one) |forced|pressed|asked|anything|so\b)", re.IGNORECASE)
+
 SENTENCE_END = ".!?\n;。！？；"
 LOOK_BACK = 60
 """Characters before a statement that can take it back, within its sentence."""
@@ -144,4 +153,15 @@ def taken_back(text: str, at: int) -> bool:
     """Whether the words before a place negate what is stated there, or make it a condition."""
     before = text[max(0, at - LOOK_BACK) : at]
     cut = max(before.rfind(mark) for mark in SENTENCE_END)
-    return NEGATED.search(before[cut + 1 :]) is not None
+    before = before[cut + 1 :]
+    if NEGATED.search(before) or _OTHER.search(before):
+        return True
+    return before.lower().endswith("first ") and _FIRST_WAS.match(text, at) is not None
+
+
+def supposed(text: str, cue: re.Match[str]) -> bool:
+    """Whether a statement in ``would be`` stands behind a condition: ``if it were flipped, the answer would be D``."""
+    if " would be" not in cue.group().lower():
+        return False
+    before = text[max(0, cue.start() - 2 * LOOK_BACK) : cue.start()]
+    return _SUPPOSED.search(before[max(before.rfind(mark) for mark in SENTENCE_END) + 1 :]) is not None

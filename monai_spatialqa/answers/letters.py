@@ -9,7 +9,8 @@ from typing import Literal
 
 _OPEN, _CLOSE = r"[\s\"'“‘(\[<#~|「『【《-]{0,6}", r"[\s\"'”’)\]>.,:;!|~。、,」』】》-]{0,8}"
 _WHOLE = re.compile(
-    r"[\s\"'“‘(\[<#>.,:;!|~「『【《•\x02–—-]{0,12}(?:(?:the )?(?:option|choice|letter|answer|选项|选择|答案"
+    r"[\s\"'“‘(\[<#>.,:;!|~「『【《•\x02–—-]{0,12}(?:\d{1,2}[.)] )?(?:(?:the )?(?:option|choice|letter|answer"
+    r"|选项|选择|答案"
     r"|选)[ :.-]{0,3}(?:是|为|选)?)?"
     rf"{_OPEN}(?P<letter>[A-Za-z])(?:{_CLOSE})(?:选项|项)?[\s.!。！)\]>\"'”’,✓✔✅😊-]{{0,8}}",
     re.IGNORECASE,
@@ -31,7 +32,8 @@ _FREE = re.compile(
     r"[)\]>\"'”’}|」』】》]{0,4}(?:选项|项)?(?P<mark>\.{1,3}|[,:;!?。，；：！？、–—-]?)(?P<rest>[\s\S]?)"
 )
 _JOIN = re.compile(
-    r" (?:because|since|as|due|based|given|with|for|\(|-|–|—|weil|denn|da|car|parce|porque|not|option|choice|which|,)",
+    r" (?:(?:because|since|as|due|based|given|with|for|weil|denn|da|car|parce|porque|not|option|choice|which)(?![a-z])"
+    r"|\(|-|–|—|,)",
     re.IGNORECASE,
 )
 _DENIED = re.compile(

@@ -15,8 +15,8 @@ from monai_spatialqa.answers.text import Vocabulary, folded, plain, refolded, sm
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 """Letters of options; read_choice takes as many options."""
 
-_YES = ("yes", "ja", "oui", "sí", "si", "是", "是的", "对", "true")
-_NO = ("no", "nein", "non", "否", "不是", "不", "false")
+_YES = ("yes", "ja", "oui", "sí", "si", "да", "是", "是的", "对", "对的", "有", "true")
+_NO = ("no", "nein", "non", "нет", "否", "不是", "不", "不对", "没有", "无", "false")
 _AFTER = re.compile(
     r"\s{0,2}(?:$|[.,;:!?()\[\]\n。，；！—–]|(?:because|since|as|due|based|which|is)\b|- )", re.IGNORECASE
 )
@@ -68,8 +68,9 @@ class Options:
         places: list[tuple[int, int, str]] = []
         for found in _LABEL.finditer(text):
             at = self.letters.find(found[1])
-            if at >= 0 and self.texts[at] and small.startswith(self.texts[at], found.end()):
-                places.append((found.start(1), found.end() + len(self.texts[at]), found[1]))
+            start = found.end() + (4 if small.startswith("the ", found.end()) else 0)
+            if at >= 0 and self.texts[at] and small.startswith(self.texts[at], start):
+                places.append((found.start(1), start + len(self.texts[at]), found[1]))
         echoed: set[int] = set()
         for (start, end, letter), (after, _, other) in pairwise(places):
             if letter != other and after >= end and _GAP.fullmatch(text, end, after):

@@ -200,11 +200,11 @@ def _last_fitting(
     ]
     fitting = [term for term in counted if term.unit is not None and dimension(term.unit) == dimension(asked)]
     if fitting:
-        return _from(_preferred(fitting)[-1], asked, "last_with_unit", strict=strict)
+        return _last_of(_preferred(fitting), asked, "last_with_unit", strict=strict)
     bare = [term for term in _preferred(counted) if term.unit is None and term.kind != "size"]
     equated = [term for term in bare if EQUATED.search(text[max(0, term.start - 40) : term.start])]
     if equated:
-        return _from(equated[-1], asked, "bare_number", strict=strict)
+        return _last_of(equated, asked, "bare_number", strict=strict)
     if bare and len({term.value for term in bare}) == 1:
         return _from(bare[-1], asked, "bare_number", strict=strict)
     quiet = silence(text, vocabulary)
@@ -213,6 +213,13 @@ def _last_fitting(
     if bare or any(term.kind == "size" and term.unit is None for term in counted):
         return QuantityReading(reason="ambiguous")
     return _from(counted[-1], asked, "statement", strict=strict) if counted else QuantityReading(reason="no_answer")
+
+
+def _last_of(terms: list[Term], asked: str | None, rule: str, *, strict: bool) -> QuantityReading:
+    """The last of numbers none of which is stated as the answer; flagged where they differ."""
+    found = _from(terms[-1], asked, rule, strict=strict)
+    values = {None if term.value is None else converted(term.value, term.unit, asked) for term in terms}
+    return replace(found, flags=(*found.flags, "several")) if found.value is not None and len(values) > 1 else found
 
 
 def _preferred(terms: list[Term]) -> list[Term]:

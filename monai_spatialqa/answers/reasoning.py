@@ -36,6 +36,11 @@ _NEXT_TURN = re.compile(
 )
 
 
+MOST_CHARACTERS, HEAD, TAIL = 50_000, 8_000, 32_000
+"""Of an answer of more characters than the first, so many of its head and its tail are read, in whole sentences."""
+_SENTENCE = re.compile(r"[.!?](?=\s)|[\n。！？]")  # noqa: RUF001
+
+
 @dataclass(frozen=True)
 class Final:
     """What is left of a reply.
@@ -43,7 +48,7 @@ class Final:
     Attributes:
         text: the part that counts.
         reason: why nothing counts, ``empty`` or ``unclosed_reasoning``; None otherwise.
-        flags: ``reasoning_dropped``, ``run_on_cut``.
+        flags: ``reasoning_dropped``, ``shortened``, ``run_on_cut``.
     """
 
     text: str
@@ -55,8 +60,8 @@ def final_part(reply: str | None) -> Final:
     """Drop reasoning and a run-on next question.
 
     Closed blocks are dropped. A block that is never closed means that there is no answer; what stands before a closing
-    tag without an opening one is reasoning. Then everything from the next turn or question on is cut, if anything
-    stands before it.
+    tag without an opening one is reasoning. Of what is still very long the head and the tail are left. Then everything
+    from the next turn or question on is cut, if anything stands before it.
     """
     if reply is None or not reply.strip():
         return Final("", "empty")
@@ -73,6 +78,9 @@ def final_part(reply: str | None) -> Final:
         if not found:
             return Final("", "unclosed_reasoning")
         flags, text = ["reasoning_dropped"], rest
+    if len(text) > MOST_CHARACTERS:
+        text = _shortened(text)
+        flags.append("shortened")
     leading = _LEADING.match(text)
     text = text[leading.end() :] if leading else text
     text = text.lstrip()
@@ -82,6 +90,16 @@ def final_part(reply: str | None) -> Final:
             flags.append("run_on_cut")
             break
     return Final(text, None, tuple(flags)) if text.strip() else Final("", "empty", tuple(flags))
+
+
+def _shortened(text: str) -> str:
+    """Head and tail of a text, cut where a sentence ends if one ends near."""
+    head, tail = text[:HEAD], text[-TAIL:]
+    ends = [found.end() for found in _SENTENCE.finditer(head)]
+    begins = _SENTENCE.search(tail)
+    head = head[: ends[-1]] if ends else head
+    tail = tail[begins.end() :] if begins else tail
+    return f"{head}\n{tail}"
 
 
 def _without_blocks(text: str) -> str | None:

@@ -20,7 +20,7 @@ _ABSTAINED = re.compile(
     rf"\b{_CANNOT} {_TELL}"
     r"|\b(?:i|we) (?:really |simply |honestly )?(?:do not|don[’']?t) (?:know|have (?:enough|sufficient|access))"
     r"|\bnot (?:determinable|measurable|answerable|possible|sure\b|enough information|enough data|visible)"
-    r"|\b(?:insufficient|inadequate|no) (?:information|data|evidence|image)|\bindeterminate\b|\bundetermined\b"
+    r"|\b(?:insufficient|inadequate|no) (?:information|data|image|evidence(?! of\b))|\bindeterminate\b|\bundetermined\b"
     r"|\bunknown\b"
     r"|\bnot (?:given|provided|specified|stated|available)\b|\bn/a\b|\bno idea\b"
     r"|\b(?:kann|können) (?:nicht|nichts) |\bnicht bestimmbar|\bweiß nicht|\bunbekannt\b|\bne peut pas être"

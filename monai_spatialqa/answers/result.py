@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 
-PARSER_VERSION = "1.0"
+PARSER_VERSION = "1.1"
 """Goes up with every change that reads any reply differently."""
 
 REASONS = {
@@ -34,7 +34,7 @@ class ChoiceReading:
         rule: ``json``, ``letter``, ``statement``, ``option_text``; None where nothing was read.
         reason: key of ``REASONS``; None where a letter was read.
         flags: ``letter_text_conflict`` (the text behind the letter is another option's; the letter counts),
-            ``letter_missing`` (read by the option's text), ``reasoning_dropped``, ``run_on_cut``.
+            ``letter_missing`` (read by the option's text), ``reasoning_dropped``, ``shortened``, ``run_on_cut``.
         abstained: the reply says that it cannot be determined, in words or by choosing the option that says so.
     """
 
@@ -57,7 +57,8 @@ class QuantityReading:
             where nothing was read.
         reason: key of ``REASONS``; None where a number was read.
         flags: ``range`` (the midpoint of one), ``bare`` (no unit written), ``converted``,
-            ``reasoning_dropped``, ``run_on_cut``.
+            ``several`` (the last of numbers that differ, none of them stated as the answer), ``reasoning_dropped``,
+            ``shortened``, ``run_on_cut``.
         abstained: the reply says that it cannot be determined.
     """
 

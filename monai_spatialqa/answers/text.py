@@ -15,12 +15,14 @@ _SUPERSCRIPT = re.compile(r"(?<=[0-9])([⁻⁺−]?)([⁰¹²³⁴⁵⁶⁷⁸�
 _RAISED = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺−", "0123456789-+-")
 _HALVES = {"½": "0.5", "¼": "0.25", "¾": "0.75", "⅛": "0.125", "⅕": "0.2"}
 _MIXED = re.compile(r"(\d{1,20})?[ ]?([½¼¾⅛⅕])")
-_STATING = re.compile(r"\\(?:boxed|fbox)\s?\{?|<\s?(?:final_)?answer\s?>|(?<!#)####(?!#)", re.IGNORECASE)
+_STATING = re.compile(
+    r"\\(?:boxed|fbox)\s?\{?|<\s?(?:final_)?answer\s?>|<\|begin_of_box\|>|(?<!#)####(?!#)", re.IGNORECASE
+)
 _COMMAND = re.compile(
     r"\\(?:text(?:bf|it|rm|sf|tt)?|math(?:bf|rm|sf|it|tt|bb)|bf|rm|displaystyle|left|right|begin|end)(?![a-zA-Z])"
     r"|</?(?:b|i|u|em|strong|p|span|code|sup|sub|response|output)\s?>"
 )
-_BREAK = re.compile(r"<\s?/?\s?(?:br|(?:final_)?answer)\s?/?\s?>|\r\n?", re.IGNORECASE)
+_BREAK = re.compile(r"<\|end_of_box\|>|<\s?/?\s?(?:br|(?:final_)?answer)\s?/?\s?>|\r\n?", re.IGNORECASE)
 _LATEX = (
     ("\\times", "×"), ("\\cdot", "·"), ("\\approx", "≈"), ("\\sim", "~"), ("\\pm", "±"), ("\\leq", "≤"), ("\\geq", "≥"),
     ("\\le", "≤"), ("\\ge", "≥"), ("\\%", "%"), ("\\mu", "µ"), ("\\,", " "), ("\\;", " "), ("\\!", ""), ("\\ ", " "),

@@ -16,7 +16,7 @@ from monai_spatialqa.quantities.units import ANY_SPELLING, READ_UNITS, UNITS
 FOREIGN = "?"
 """Stands for a unit that measures something no item asks for: ``kg``, ``years``, ``ml/min``."""
 
-_END = r"(?:(?<=[\u4e00-\u9fff])|(?![A-Za-z0-9_À-ɏ²³]))"
+_END = r"(?:(?<=[\u4e00-\u9fff])|(?![A-Za-z0-9_À-ɏЀ-ӿ²³]))"
 _PER = r"(?! ?/ ?[A-Za-z]| per [a-z])"
 _OTHER = (
     r"kgs?|mg|g|grams?|kilograms?|kilos?|°c|years?|yrs?|months?|weeks?"
@@ -33,7 +33,7 @@ _QUANTITY = re.compile(
     rf"|negative) )?(?P<number>10\^ ?[-−+]?\d{{1,3}}|{_NUMBER})"
     rf"(?P<exponent>{EXPONENT})?(?P<scale> ?(?:thousand|million|billion|百万|万|千|亿)(?![A-Za-z])|k(?![A-Za-z]))?"
     rf"(?:(?: |-|‐| ?[(\[])?(?:(?P<foreign>(?:{_OTHER}){_END}|(?:{_LOOSE_UNIT})(?: ?/ ?[A-Za-z]| per [a-z]))"
-    rf"|(?:{ANY_SPELLING}){_END}(?![\^/]\d))|(?![A-Za-z0-9_À-ɏ^]|[.,'’:]\d))",
+    rf"|(?:{ANY_SPELLING}){_END}(?![\^/]\d))|(?![A-Za-z0-9_À-ɏЀ-ӿ^]|[.,'’:]\d))",
     re.IGNORECASE,
 )
 _DIGITS = re.compile(r"\d+")
@@ -78,7 +78,7 @@ _ID = re.compile(
 _NEGATED = re.compile(rf"(?:\b(?:not|nicht|pas|never|isn[’']t|wasn[’']t)|不是|并非) {{0,1}}{_ABOUT}$", re.IGNORECASE)
 _MARKER = re.compile(r"(?:^|\n)[(\[]?$")
 _MARKED = re.compile(r"[.)\]]+ ?(?=\S)")
-_WORD = re.compile(r" ([A-Za-zÀ-ɏ][A-Za-zÀ-ɏ’'-]*)")
+_WORD = re.compile(r" ([A-Za-zÀ-ɏЀ-ӿ][A-Za-zÀ-ɏЀ-ӿ’'-]*)")
 _COUNTED = "个名例处块张次页条种位侧"
 _FOLLOWERS = frozenset(
     "in is as and or to for because based which but altogether overall total approximately approx about from on"

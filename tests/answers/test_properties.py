@@ -179,3 +179,23 @@ def test_100_kb_take_a_bounded_time(piece):
     read_choice(reply, OPTIONS)
     read_quantity(reply, "ml")
     assert time.process_time() - before < 5
+
+
+@pytest.mark.parametrize("letter", "ABCD")
+@pytest.mark.parametrize("mark", [". ", ": ", ") "])
+@pytest.mark.parametrize("denial", [" is incorrect.", " - ruled out", " is not correct", " (wrong)", " ❌", ", no."])
+def test_a_denied_option_is_never_the_answer(letter, mark, denial):
+    own = OPTIONS["ABCD".index(letter)]
+    assert read_choice(f"{letter}{mark}{own}{denial}", OPTIONS).letter is None
+    assert read_choice(f"Option {letter}{denial}", OPTIONS).letter is None
+
+
+@pytest.mark.parametrize("statement", ["The volume is B. ", "The answer is B. ", "The spleen is large. "])
+def test_a_reply_of_megabytes_is_read_from_its_head_and_tail(statement):
+    reply = statement * (3_400_000 // len(statement))
+    before = time.process_time()
+    found, number = read_choice(reply, OPTIONS), read_quantity(reply, "ml")
+    assert time.process_time() - before < 2
+    assert found.letter == ("B" if "B" in statement else None)
+    assert found.flags == number.flags == ("shortened",)
+    assert read_choice("<think>" + reply + "</think>C", OPTIONS).flags == ("reasoning_dropped",)
