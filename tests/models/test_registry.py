@@ -151,6 +151,14 @@ def test_a_wrong_place_is_an_error(place):
     assert place in str(caught.value)
 
 
+@pytest.mark.parametrize("place", ["os.path", "os.getcwd", "string.ascii_letters"])
+def test_a_place_that_cannot_make_an_adapter_is_an_error(place):
+    with pytest.raises(SettingsError, match="adapter") as caught:
+        build_adapter(place)
+    assert caught.value.key == "adapter"
+    assert place in str(caught.value)
+
+
 def test_what_is_no_adapter_is_refused_when_it_is_built():
     with pytest.raises(SettingsError, match=r"no adapter.*collections.OrderedDict gives OrderedDict"):
         build_adapter("collections.OrderedDict")
