@@ -10,15 +10,17 @@ from pathlib import Path
 from typing import Any
 
 from monai_spatialqa.errors import SettingsError
+from monai_spatialqa.evaluation.asked_for import as_asked, refuse_models_folder, refuse_others, settings_of, stored_run
 from monai_spatialqa.evaluation.asking import Asked, ask, waiting
 from monai_spatialqa.evaluation.dry_run import estimate_run
-from monai_spatialqa.evaluation.loading import Inputs, load_inputs
+from monai_spatialqa.evaluation.loading import Inputs, check_scorable, load_inputs
 from monai_spatialqa.evaluation.outputs import (
     RunSummary,
     append_start,
     read_summary,
     run_files,
     summary_of,
+    write_asked,
     write_run,
 )
 from monai_spatialqa.evaluation.rotation import Unit, units_of
@@ -55,10 +57,15 @@ def run_evaluation(settings: EvaluateSettings) -> EvaluateSummary:
         SpatialQAError: the settings or the files are unusable, the folder holds answers of other settings, or the model
             cannot be asked at all.
     """
+    if settings.rescore:
+        settings = as_asked(settings)
+    elif not settings.asks:
+        refuse_models_folder(settings)
     inputs = load_inputs(settings)
     units = _units(settings, inputs)
     if units and not settings.rescore:
         _check_modality(settings, inputs)
+        check_scorable(inputs)
     if settings.dry_run:
         estimate = estimate_run(units, settings, inputs)
         show([f"{len(inputs.items)} items: {estimate}"])
@@ -88,17 +95,16 @@ def rescore(folder: str | Path, **changes: Any) -> EvaluateSummary:
 
     Args:
         folder: output_dir of the run.
-        changes: settings that are to be other than in that run, such as ``strict``.
+        changes: settings of scoring that are to be other than in that run, such as ``strict``.
 
     Raises:
-        SpatialQAError: the folder is not of a run, or its items are no longer where they were.
+        SpatialQAError: the folder is not of a run, its items are no longer where they were, or a change says that
+            something else was asked.
     """
     folder = Path(folder)
-    stored = read_summary(folder)
-    paths = {name: None if path is None else str(folder / path) for name, path in stored.inputs.items()}
-    given = stored.settings | paths | {"output_dir": str(folder), "rescore": True} | changes
-    given["llm"] = {name: value for name, value in given.get("llm", {}).items() if name != "model"}
-    return run_evaluation(EvaluateSettings.model_validate(given))
+    stored = stored_run(folder)
+    refuse_others(changes, stored)
+    return run_evaluation(settings_of(stored, folder, changes))
 
 
 def _without_reply(units: Sequence[Unit], answers: Mapping[bool, Sequence[Answer]]) -> int:
@@ -135,6 +141,7 @@ def _ask(units: Sequence[Unit], settings: EvaluateSettings, inputs: Inputs) -> A
     adapter = build_adapter(settings.adapter, settings.options)
     account = adapter.client.account if isinstance(adapter, OpenAIAdapter) else None
     hashes = {blind: settings.sha256(adapter.describe(), blind=blind) for blind in settings.sights}
+    _warn_of_equal_repeats(settings)
     asked, scans = Asked(), ShownScans(settings, inputs.measurements)
     started = datetime.now(UTC)
     with contextlib.ExitStack() as stack:
@@ -143,6 +150,7 @@ def _ask(units: Sequence[Unit], settings: EvaluateSettings, inputs: Inputs) -> A
             for blind in settings.sights
         }
         left = waiting(units, journals, hashes, settings)
+        write_asked(settings)
         with Progress(
             len(units),
             already_done=len(units) - len(left),
@@ -162,6 +170,14 @@ def _ask(units: Sequence[Unit], settings: EvaluateSettings, inputs: Inputs) -> A
                 if left:
                     append_start(settings, started, progress.seconds, asked, account)
     return asked
+
+
+def _warn_of_equal_repeats(settings: EvaluateSettings) -> None:
+    if settings.adapter == "openai" and settings.repeats > 1 and settings.client.temperature == 0:
+        logger.warning(
+            "%d repeats at temperature 0 tell little: a model then says the same every time; set llm::temperature",
+            settings.repeats,
+        )
 
 
 def _failures(
