@@ -41,7 +41,7 @@ class EvaluateSettings(BaseModel):
     )
     modality: Literal["CT", "MR"] | None = Field(None, description="of scans whose items do not state it")
     tasks: list[TaskCode] | None = Field(None, description="task codes to ask; null: all six")
-    limit: int | None = Field(None, ge=1, description="most items, as many of each task, spread over its cases; null: all")
+    limit: int | None = Field(None, ge=1, description="most items, as many of each task, spread over cases; null: all")
     model: str | None = Field(None, description="name of the model, as its server knows it; null: only baselines")
     base_url: str | None = Field(None, description="address of the OpenAI-compatible server; null: OpenAI's own")
     llm: dict[str, Any] = Field(

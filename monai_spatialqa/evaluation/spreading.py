@@ -27,21 +27,19 @@ def spread(items: Sequence[Item], most: int) -> list[Item]:
         return list(items)
     kept = {
         item.item_id
-        for _, of_task, share in _shares(items, most, lambda item: _TASKS.index(item.task))
-        for _, of_case, number in _shares(of_task, share, lambda item: item.case.case_id)
+        for of_task, share in _shares(items, most, lambda item: str(_TASKS.index(item.task)))
+        for of_case, number in _shares(of_task, share, lambda item: item.case.case_id)
         for item in _evenly(of_case, number)
     }
     return [item for item in items if item.item_id in kept]
 
 
-def _shares(
-    items: Sequence[Item], most: int, key: Callable[[Item], int | str]
-) -> list[tuple[int | str, list[Item], int]]:
+def _shares(items: Sequence[Item], most: int, key: Callable[[Item], str]) -> list[tuple[list[Item], int]]:
     """Groups of items, and how many to take of each: all the same number, as far as a group has them."""
-    groups: dict[int | str, list[Item]] = {}
+    groups: dict[str, list[Item]] = {}
     for item in items:
         groups.setdefault(key(item), []).append(item)
-    names = sorted(groups, key=lambda name: (str(type(name)), name))  # type: ignore[arg-type, return-value]
+    names = sorted(groups)
     taken = dict.fromkeys(names, 0)
     while most > 0:
         open_ones = [name for name in names if taken[name] < len(groups[name])]
@@ -49,7 +47,7 @@ def _shares(
         for name in turn:
             taken[name] += 1
         most -= len(turn)
-    return [(name, groups[name], taken[name]) for name in names]
+    return [(groups[name], taken[name]) for name in names]
 
 
 def _evenly(things: Sequence[_T], number: int) -> list[_T]:

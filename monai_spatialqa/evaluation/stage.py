@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from monai_spatialqa.errors import SettingsError
+from monai_spatialqa.evaluation.answer_files import read_answers
 from monai_spatialqa.evaluation.asked_for import as_asked, refuse_models_folder, refuse_others, settings_of, stored_run
 from monai_spatialqa.evaluation.asking import Asked, ask, waiting
 from monai_spatialqa.evaluation.dry_run import estimate_run
@@ -144,6 +145,8 @@ def _ask(units: Sequence[Unit], settings: EvaluateSettings, inputs: Inputs) -> A
     _warn_of_equal_repeats(settings)
     asked, scans = Asked(), ShownScans(settings, inputs.measurements)
     started = datetime.now(UTC)
+    for blind in settings.sights:
+        read_answers(run_files(settings.output, blind=blind).answers)  # an edited file is refused, not rewritten
     with contextlib.ExitStack() as stack:
         journals = {
             blind: stack.enter_context(Journal(run_files(settings.output, blind=blind).answers, Answer))
