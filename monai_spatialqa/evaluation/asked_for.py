@@ -23,6 +23,9 @@ SCORING = ("strict", "draws", "seed", "baselines")
 STARTING = ("base_url", "retry", "dry_run", "rescore", "output_dir", "overwrite", "progress")
 """Settings that concern a start of a run and neither what was asked nor how it is scored."""
 
+FREE = frozenset({*PATHS, *LABELS, *SCORING, *STARTING})
+"""Settings that may be other than in the run that is scored again."""
+
 
 def read_asked(folder: Path) -> RunAsked | None:
     """What the answers of a folder were asked for; None where the folder is not of a run.
@@ -61,11 +64,8 @@ def as_asked(settings: EvaluateSettings) -> EvaluateSettings:
     stored = stored_run(settings.output)
     given = settings.model_dump(mode="json")
     refuse_others(given, stored, defaults=_defaults())
-    free = {name: given[name] for name in (*SCORING, *STARTING) if name != "retry"}
-    free |= {name: given[name] for name in (*PATHS, *LABELS) if given[name] is not None}
-    if given["llm"].get("prices") is not None:
-        free["llm"] = {"prices": given["llm"]["prices"]}
-    return settings_of(stored, settings.output, free)
+    left_out = {"retry", *(name for name in (*PATHS, *LABELS) if given[name] is None)}
+    return settings_of(stored, settings.output, {name: value for name, value in given.items() if name not in left_out})
 
 
 def settings_of(stored: RunAsked, folder: Path, changes: Mapping[str, Any]) -> EvaluateSettings:
@@ -74,12 +74,14 @@ def settings_of(stored: RunAsked, folder: Path, changes: Mapping[str, Any]) -> E
     Args:
         stored: what was asked.
         folder: of the run; its paths hang on it.
-        changes: settings that are to be other than in that run.
+        changes: settings that are to be other than in that run; those that say what was asked are passed over.
     """
     paths = {name: None if path is None else str(folder / path) for name, path in stored.inputs.items()}
-    given = stored.settings | paths | {"output_dir": str(folder), "rescore": True} | changes
-    llm = stored.settings.get("llm", {}) | changes.get("llm", {})
-    given["llm"] = {name: value for name, value in llm.items() if name != "model"}
+    free = {name: value for name, value in changes.items() if name in FREE}
+    given = {**stored.settings, **paths, "output_dir": str(folder), "rescore": True, **free}
+    given["llm"] = {name: value for name, value in stored.settings.get("llm", {}).items() if name != "model"}
+    if (prices := changes.get("llm", {}).get("prices")) is not None:
+        given["llm"]["prices"] = prices
     return EvaluateSettings.model_validate(given)
 
 
@@ -96,9 +98,9 @@ def refuse_others(given: Mapping[str, Any], stored: RunAsked, *, defaults: Mappi
     """
     asked, left_out = dict(_leaves(stored.settings)), dict(_leaves(defaults or {}))
     for name, value in _leaves(given):
-        if name.partition("::")[0] in (*PATHS, *LABELS, *SCORING, *STARTING) or name.startswith("llm::prices"):
-            continue
         parts = name.split("::")
+        if parts[0] in FREE or parts[:2] == ["llm", "prices"]:
+            continue
         of_calls = parts[0] == "llm" and parts[1] not in stored.settings.get("llm", {})  # timeouts, cache and the like
         if of_calls or (name in left_out and left_out[name] == value) or (name in asked and asked[name] == value):
             continue

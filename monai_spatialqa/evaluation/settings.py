@@ -90,7 +90,7 @@ class EvaluateSettings(BaseModel):
             raise ValueError("without a model nothing is asked: leave dry_run and structured out, or name a model")
         if self.dry_run and self.rescore:
             raise ValueError("dry_run and rescore do not go together")
-        if self.structured and self.preset in ("plain", "reasoned"):
+        if self.structured and not self.rescore and self.preset in ("plain", "reasoned"):
             raise ValueError(f"structured asks for JSON and the preset {self.preset} does not: take the preset json")
         for name in ("model", "base_url"):
             if name in self.llm:

@@ -40,9 +40,7 @@ class Answer(Record):
     rejected: list[str] = Field(
         default_factory=list, description="earlier texts of the model that did not fit the form asked for, oldest first"
     )
-    reasoning: str | None = Field(
-        default=None, description="its reasoning, where the server gives it apart from the text"
-    )
+    reasoning: str | None = Field(default=None, description="reasoning, where the server gives it apart from the text")
     reply_format: Literal["text", "json"] = Field(default="text", description="json: structured output was asked for")
     stop_reason: str | None = Field(default=None, description="as the server gives it")
     problem: str | None = Field(default=None, description="what went wrong, for every outcome but answered")
