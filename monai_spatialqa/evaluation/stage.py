@@ -45,9 +45,8 @@ def run_evaluation(settings: EvaluateSettings) -> EvaluateSummary:
 
     Writes into ``settings.output_dir``: ``answers.jsonl`` and ``blind.answers.jsonl`` (a reply a line, as it came, on
     the disk before the next question), ``scores.jsonl`` and ``blind.scores.jsonl``, the same of every baseline under
-    ``baselines/``, ``summary.json`` with all figures, ``asked.json`` (what is asked) and ``run.jsonl`` (when, where, how
-    long). Prints the table.
-    The same replies give the same bytes, however often a run was interrupted.
+    ``baselines/``, ``summary.json`` with all figures, ``asked.json`` (what is asked) and ``run.jsonl`` (when, where and
+    how long). Prints the table. The same replies give the same bytes, however often a run was interrupted.
 
     Args:
         settings: validated settings.
