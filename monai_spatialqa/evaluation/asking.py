@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from monai_spatialqa.errors import JournalError, SpatialQAError
+from monai_spatialqa.errors import JournalError, SettingsError, SpatialQAError
 from monai_spatialqa.evaluation.questions import prompt_hash, question_of
 from monai_spatialqa.evaluation.rotation import Unit
 from monai_spatialqa.evaluation.scans import ShownScans
@@ -64,12 +64,15 @@ def waiting(
         JournalError: an answer was given to another prompt or under other settings, and ``overwrite`` is off.
     """
     left: list[Unit] = []
-    foreign: dict[bool, list[str]] = {blind: [] for blind in journals}
+    foreign = {
+        blind: [answer.answer_id for answer in journal.records() if answer.settings_sha256 != hashes[blind]]
+        for blind, journal in journals.items()
+    }
     for unit in units:
         answer = journals[unit.blind].get(unit.answer_id)
-        if answer is None:
+        if answer is None or answer.settings_sha256 != hashes[unit.blind]:
             left.append(unit)
-        elif (answer.settings_sha256, answer.prompt_sha256) != (hashes[unit.blind], prompt_hash(unit, settings)):
+        elif answer.prompt_sha256 != prompt_hash(unit, settings):
             foreign[unit.blind].append(unit.answer_id)
             left.append(unit)
         elif answer.outcome in settings.retry:
@@ -152,8 +155,9 @@ class _Asking:
     async def run(self, units: Sequence[Unit]) -> None:
         if not units:
             return
-        waiting = iter(units)
-        workers = min(self._settings.workers, len(units))
+        batches = self._batches(units)
+        waiting = iter(batches)
+        workers = min(self._settings.workers, len(batches))
         async with self._adapter:
             await self._adapter.preflight(await self._largest(units))
             async with asyncio.TaskGroup() as group:
@@ -174,22 +178,54 @@ class _Asking:
                 continue  # told when its questions come up
         return question_of(units[max(blind, key=words.__getitem__)], None, self._settings) if blind else None
 
-    async def _work(self, units: Iterator[Unit]) -> None:
+    def _batches(self, units: Sequence[Unit]) -> list[list[Unit]]:
+        """Units that are asked at once: of the same views, as many as the adapter takes."""
+        size = int(getattr(self._adapter, "batch_size", 1))
+        if size < 1:
+            raise SettingsError(
+                "an adapter takes one question at once or more",
+                key="batch_size",
+                found=size,
+                expected="1 or more",
+                next_step="correct the batch_size of the adapter",
+            )
+        if size == 1:
+            return [[unit] for unit in units]
+        alike: dict[object, list[Unit]] = {}
         for unit in units:
+            alike.setdefault((self._scans.key(unit.item), unit.blind), []).append(unit)
+        return [own[start : start + size] for own in alike.values() for start in range(0, len(own), size)]
+
+    async def _work(self, batches: Iterator[list[Unit]]) -> None:
+        for batch in batches:
             if self._asked.stopped is not None:
                 return
-            await self._one(unit)
+            await self._ask(batch)
 
-    async def _one(self, unit: Unit) -> None:
-        case = unit.item.case.case_id
+    async def _ask(self, batch: Sequence[Unit]) -> None:
+        case = batch[0].item.case.case_id
         try:
-            shown = None if unit.blind else await self._scans.of(unit.item)
+            shown = None if batch[0].blind else await self._scans.of(batch[0].item)
         except SpatialQAError as error:
             self._asked.failed_cases[case] = error.with_context(case=case).details()
-            self._progress.update(failed=True)
+            for _ in batch:
+                self._progress.update(failed=True)
             return
-        question = question_of(unit, shown, self._settings)
-        (reply,) = await self._adapter.answer([question])
+        questions = [question_of(unit, shown, self._settings) for unit in batch]
+        replies = await self._adapter.answer(questions)
+        if len(replies) != len(batch):
+            raise SpatialQAError(
+                "an adapter gave another number of replies than it was asked questions",
+                code="bad_adapter",
+                key="adapter",
+                found=f"{len(replies)} of {self._adapter.name}",
+                expected=f"{len(batch)}, in the order of the questions",
+                next_step="correct its method answer",
+            )
+        for unit, question, reply in zip(batch, questions, replies, strict=True):
+            self._keep(unit, question, reply)
+
+    def _keep(self, unit: Unit, question: Question, reply: ModelReply) -> None:
         self._journals[unit.blind].append(self._answer(unit, len(question.images), reply), replace=True)
         self._asked.calls += 1
         taken = self._asked.taken.setdefault(unit.blind, Taken())
@@ -217,8 +253,11 @@ class _Asking:
             reply=reply.text,
             reply_format="json" if settings.structured else "text",
             stop_reason=reply.stop_reason,
+            rejected=list(reply.rejected),
+            reasoning=reply.reasoning,
             problem=reply.problem,
             usage=reply.usage,
+            served_model=reply.served_model,
             images=images,
             prompt_sha256=prompt_hash(unit, settings),
             settings_sha256=self._hashes[unit.blind],

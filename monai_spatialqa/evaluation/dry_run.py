@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from monai_spatialqa.errors import SettingsError, SpatialQAError
+from monai_spatialqa.evaluation.answer_files import read_answers
 from monai_spatialqa.evaluation.loading import Inputs
 from monai_spatialqa.evaluation.outputs import run_files
 from monai_spatialqa.evaluation.questions import question_of
@@ -15,8 +16,6 @@ from monai_spatialqa.evaluation.settings import EvaluateSettings
 from monai_spatialqa.llm import Estimate, Request, estimate
 from monai_spatialqa.models import OpenAIAdapter, OpenAIOptions
 from monai_spatialqa.models.openai_adapter import request_of
-from monai_spatialqa.records import read_records
-from monai_spatialqa.records.answer import Answer
 from monai_spatialqa.records.item import Item
 
 
@@ -43,10 +42,8 @@ def estimate_run(units: Sequence[Unit], settings: EvaluateSettings, inputs: Inpu
 
 
 def _answered(settings: EvaluateSettings, blind: bool) -> set[str]:
-    path = run_files(settings.output, blind=blind).answers
-    if not path.is_file():
-        return set()
-    return {one.answer_id for one in read_records(path, Answer) if one.outcome not in settings.retry}
+    answers = read_answers(run_files(settings.output, blind=blind).answers)
+    return {one.answer_id for one in answers if one.outcome not in settings.retry}
 
 
 def _requests(

@@ -7,9 +7,13 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from monai_spatialqa.errors import FileReadError, JournalError
+from monai_spatialqa.errors import FileReadError, JournalError, ScoringError
+from monai_spatialqa.evaluation.baselines import baseline_answers
+from monai_spatialqa.evaluation.matching import keyed
 from monai_spatialqa.evaluation.scans import can_answer
+from monai_spatialqa.evaluation.scoring import score_answers
 from monai_spatialqa.evaluation.settings import EvaluateSettings
+from monai_spatialqa.evaluation.spreading import spread
 from monai_spatialqa.records import Measurement, read_records
 from monai_spatialqa.records.base import RecordT
 from monai_spatialqa.records.item import Item, Reference
@@ -40,6 +44,7 @@ def load_inputs(settings: EvaluateSettings) -> Inputs:
     Raises:
         JournalError: a file is missing, a line is not such a record, or two have the same id.
         FileReadError: there is no item to ask, or an item has no reference.
+        ScoringError: a reference contradicts its item.
     """
     every = _unique(settings.items_file, Item)
     chosen = choose_items(every, settings)
@@ -56,17 +61,32 @@ def load_inputs(settings: EvaluateSettings) -> Inputs:
             expected="items that the model can answer",
             next_step="tell the scale, or choose other tasks",
         )
+    references = load_references(settings, {item.item_id for item in items})
+    try:
+        keyed(items, references)
+    except ScoringError as error:
+        raise error.with_context(file=settings.references_file) from None
     return Inputs(
         items,
-        load_references(settings, {item.item_id for item in items}),
+        references,
         load_measurements(settings),
         frozenset(item.item_id for item in every),
         unanswerable,
     )
 
 
+def check_scorable(inputs: Inputs) -> None:
+    """Score the right answers, so that what cannot be scored is found before anything is asked.
+
+    Raises:
+        SpatialQAError: what makes scoring impossible.
+    """
+    answers = baseline_answers("oracle", inputs.items, inputs.references)
+    score_answers(inputs.items, inputs.references, answers, measurements=inputs.measurements.values())
+
+
 def choose_items(items: Sequence[Item], settings: EvaluateSettings) -> list[Item]:
-    """The items to ask: those of the chosen tasks, and of these evenly as many as ``limit`` says.
+    """The items to ask: those of the chosen tasks, and of these as many as ``limit`` says, spread over tasks and cases.
 
     Args:
         items: all of the file, sorted by id.
@@ -77,8 +97,8 @@ def choose_items(items: Sequence[Item], settings: EvaluateSettings) -> list[Item
     """
     path = settings.items_file
     chosen = [item for item in items if settings.tasks is None or item.task in settings.tasks]
-    if settings.limit is not None and settings.limit < len(chosen):
-        chosen = [chosen[number * len(chosen) // settings.limit] for number in range(settings.limit)]
+    if settings.limit is not None:
+        chosen = spread(chosen, settings.limit)
     if not chosen:
         raise FileReadError(
             "there is no item to ask",

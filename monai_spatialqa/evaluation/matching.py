@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from decimal import Decimal
+from functools import lru_cache
 from typing import NamedTuple, TypeVar
 
 from monai_spatialqa.errors import ScoringError
+from monai_spatialqa.items.quantities_in_text import ShownQuantity, quantities_in
+from monai_spatialqa.quantities import UNITS, unit_named
 from monai_spatialqa.records import Record
 from monai_spatialqa.records.answer import Answer
 from monai_spatialqa.records.item import LETTERS, Item, Reference
 
 RecordT = TypeVar("RecordT", bound=Record)
+
+_BELONG = "give the references.jsonl that was written with these items, or make both again"
+_ROUNDED = Decimal("0.005")
+"""By how much a text of three figures may differ from its value."""
 
 
 class Unmatched(NamedTuple):
@@ -85,7 +93,8 @@ def keyed(items: Iterable[Item], references: Iterable[Reference]) -> dict[str, t
 
     Raises:
         ScoringError: an id is double, or an item has no reference, or one that it cannot have: a letter or word that is
-            none of its options, no number, another unit, or a true value of 0, which no relative error has.
+            none of its options, a text that is not that of the option, no number, another unit, a text that is not the
+            value, or a true value of 0, which no relative error has.
     """
     asked = unique(items, "item")
     known = unique(references, "reference")
@@ -104,31 +113,80 @@ def keyed(items: Iterable[Item], references: Iterable[Reference]) -> dict[str, t
 
 def _check(item: Item, reference: Reference) -> None:
     if item.format == "numeric":
-        if reference.answer_value is None or reference.answer_unit not in (None, item.answer_unit):
-            raise ScoringError(
-                "the reference of a number has no value, or another unit than its item",
-                case=item.item_id,
-                found=f"{reference.answer_value} {reference.answer_unit}",
-                expected=f"a number in {item.answer_unit}",
-                next_step="make item and reference again",
-            )
-        if reference.answer_value == 0:
-            raise ScoringError(
-                "the true value is 0, and no answer has a relative error against it",
-                code="zero_truth",
-                case=item.item_id,
-                found="0",
-                expected="a number that is not 0",
-                next_step="leave the item out, or ask it as a choice",
-            )
-    elif reference.answer not in answers_of(item):
+        _check_number(item, reference)
+        return
+    if reference.answer not in answers_of(item):
         raise ScoringError(
             "the reference names none of the options",
             case=item.item_id,
+            key="answer",
             found=reference.answer,
             expected=", ".join(answers_of(item)),
             next_step="make item and reference again",
         )
+    text = item.options[answers_of(item).index(reference.answer)]
+    if reference.answer_text != text:
+        raise ScoringError(
+            "the reference contradicts its item: its text is not that of the option it names",
+            code="contradicted",
+            case=item.item_id,
+            key="answer_text",
+            found=f"{reference.answer}: {reference.answer_text}",
+            expected=f"{reference.answer}: {text}",
+            next_step=_BELONG,
+        )
+
+
+def _check_number(item: Item, reference: Reference) -> None:
+    value = reference.answer_value
+    if value is None or reference.answer_unit not in (None, item.answer_unit):
+        raise ScoringError(
+            "the reference of a number has no value, or another unit than its item",
+            case=item.item_id,
+            key="answer_value",
+            found=f"{value} {reference.answer_unit}",
+            expected=f"a number in {item.answer_unit}",
+            next_step="make item and reference again",
+        )
+    if value == 0:
+        raise ScoringError(
+            "the true value is 0, and no answer has a relative error against it",
+            code="zero_truth",
+            case=item.item_id,
+            key="answer_value",
+            found="0",
+            expected="a number that is not 0",
+            next_step="leave the item out, or ask it as a choice",
+        )
+    for key, text in (("answer", reference.answer), ("answer_text", reference.answer_text)):
+        if not _says(text, value, item.answer_unit):
+            raise ScoringError(
+                "the reference contradicts itself: its text is not its value",
+                code="contradicted",
+                case=item.item_id,
+                key=key,
+                found=text,
+                expected=f"{value:g} {item.answer_unit}, rounded to three figures or better",
+                next_step=_BELONG,
+            )
+
+
+def _says(text: str, value: float, unit: str | None) -> bool:
+    """Whether a number of a text is this value, as far as its digits go; a bare one is in the unit asked for."""
+    named = unit_named(unit)
+    size = Decimal(1) if named is None else UNITS[named].size
+    truth = Decimal(repr(value)) * size
+    for one in _numbers(text):
+        number, step = (one.value * size, one.step * size) if one.unit is None else (one.base, one.base_step)
+        fits = one.unit is None or named is None or one.dimension == UNITS[named].dimension
+        if fits and abs(number - truth) <= max(step, abs(truth) * _ROUNDED):
+            return True
+    return False
+
+
+@lru_cache(maxsize=65536)
+def _numbers(text: str) -> tuple[ShownQuantity, ...]:
+    return tuple(quantities_in(text))
 
 
 def answers_of(item: Item) -> list[str]:

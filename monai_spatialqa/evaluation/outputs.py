@@ -23,7 +23,7 @@ from monai_spatialqa.records import read_records, write_text_atomic
 from monai_spatialqa.records.answer import Answer, Score
 from monai_spatialqa.records.files import portable_path
 
-SUMMARY, SIDECAR = "summary.json", "run.jsonl"
+SUMMARY, SIDECAR, ASKED = "summary.json", "run.jsonl", "asked.json"
 
 NOT_TOLD = {"items", "references", "measurements", "images_root", "base_url", "llm", "output_dir"} | {
     "overwrite",
@@ -63,13 +63,18 @@ class ScoredRun:
     result: RunResult
 
 
-class RunSummary(BaseModel):
-    """What ``summary.json`` holds: the same records give the same bytes. Paths are relative to the run's folder."""
+class RunAsked(BaseModel):
+    """What ``asked.json`` holds, from the first question on. Paths are relative to the run's folder."""
 
     model_config = ConfigDict(extra="forbid")
 
     inputs: dict[str, str | None] = Field(description="items, references, measurements and images_root")
     settings: dict[str, Any] = Field(description="everything that shapes answers and scores")
+
+
+class RunSummary(RunAsked):
+    """What ``summary.json`` holds: the same records give the same bytes."""
+
     unanswerable: list[str] = Field(description="with lengths or volumes, not asked: the views tell no scale")
     failed_cases: dict[str, dict[str, str | None]] = Field(description="case -> why its scan could not be shown")
     stopped: str | None = Field(description="why asking was given up")
@@ -84,6 +89,19 @@ def summary_of(
     stopped: str | None,
 ) -> RunSummary:
     """The summary of a run."""
+    asked = asked_of(settings)
+    return RunSummary(
+        inputs=asked.inputs,
+        settings=asked.settings,
+        unanswerable=inputs.unanswerable,
+        failed_cases=dict(sorted(failed_cases.items())),
+        stopped=stopped,
+        results=[row.result for row in rows],
+    )
+
+
+def asked_of(settings: EvaluateSettings) -> RunAsked:
+    """What a run asks for, and how it scores."""
     paths = {
         "items": settings.items_file,
         "references": settings.references_file,
@@ -94,15 +112,11 @@ def summary_of(
     shaping = {name: value for name, value in client.shaping().items() if name != "base_url"}
     if client.prices is not None:
         shaping["prices"] = client.prices.model_dump()
-    return RunSummary(
+    return RunAsked(
         inputs={
             name: None if path is None else portable_path(path, settings.output_dir) for name, path in paths.items()
         },
         settings=settings.model_dump(mode="json", exclude=NOT_TOLD) | ({"llm": shaping} if settings.asks else {}),
-        unanswerable=inputs.unanswerable,
-        failed_cases=dict(sorted(failed_cases.items())),
-        stopped=stopped,
-        results=[row.result for row in rows],
     )
 
 
@@ -114,6 +128,12 @@ def write_run(folder: Path, rows: Sequence[ScoredRun], summary: RunSummary) -> N
         write_text_atomic(row.files.scores, "".join(one.to_json_line() + "\n" for one in row.scores))
     text = json.dumps(summary.model_dump(mode="json"), indent=1, ensure_ascii=False, allow_nan=False)
     write_text_atomic(folder / SUMMARY, text + "\n")
+
+
+def write_asked(settings: EvaluateSettings) -> None:
+    """Say beside the answers what they are asked for."""
+    text = json.dumps(asked_of(settings).model_dump(mode="json"), indent=1, ensure_ascii=False, allow_nan=False)
+    write_text_atomic(settings.output / ASKED, text + "\n")
 
 
 def append_start(

@@ -103,6 +103,9 @@ class RunResult(RecordPart):
     circular_accuracy: Figure | None = Field(default=None, description="choices right in every rotation")
     rotation_consistency: Figure | None = Field(default=None, description="choices with one answer over rotations")
     volume_cuts_ml: tuple[float, float] | None = Field(default=None, description="ends of the lower two tertiles")
+    served_models: list[str] = Field(
+        default_factory=list, description="other names than the model's that the server answered under"
+    )
     spent: Spent = Field(default_factory=Spent)
     parser_version: str
 

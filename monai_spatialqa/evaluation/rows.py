@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from monai_spatialqa.evaluation.answer_files import read_answers
 from monai_spatialqa.evaluation.baseline_runs import run_baseline
 from monai_spatialqa.evaluation.baselines import BASELINES
 from monai_spatialqa.evaluation.loading import Inputs
@@ -13,9 +15,10 @@ from monai_spatialqa.evaluation.result import Spent
 from monai_spatialqa.evaluation.scoring import score_answers
 from monai_spatialqa.evaluation.settings import EvaluateSettings
 from monai_spatialqa.evaluation.tables import About, build_result
-from monai_spatialqa.records import read_records
 from monai_spatialqa.records.answer import Answer, Score
 from monai_spatialqa.rendering.view_text import views_in_words
+
+logger = logging.getLogger(__name__)
 
 
 def stored_answers(folder: Path, settings: EvaluateSettings, inputs: Inputs) -> dict[bool, list[Answer]]:
@@ -30,11 +33,20 @@ def stored_answers(folder: Path, settings: EvaluateSettings, inputs: Inputs) -> 
         path = run_files(folder, blind=blind).answers
         answers = [
             _regrouped(answer, settings)
-            for answer in (read_records(path, Answer) if path.is_file() else ())
+            for answer in read_answers(path)
             if answer.item_id in asked or answer.item_id not in inputs.known_ids
         ]
         if answers:
             found[blind] = answers
+        unknown = {answer.item_id for answer in answers} - inputs.known_ids
+        if unknown:
+            logger.warning(
+                "%s: answers to %d items that are not in %s are not scored: %s",
+                path,
+                len(unknown),
+                settings.items_file,
+                ", ".join(sorted(unknown)[:5]),
+            )
     return found
 
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from monai_spatialqa.evaluation.presets import Preset, load_preset
 from monai_spatialqa.llm import LLMSettings
@@ -41,7 +41,7 @@ class EvaluateSettings(BaseModel):
     )
     modality: Literal["CT", "MR"] | None = Field(None, description="of scans whose items do not state it")
     tasks: list[TaskCode] | None = Field(None, description="task codes to ask; null: all six")
-    limit: int | None = Field(None, ge=1, description="most items, taken evenly over the file; null: all")
+    limit: int | None = Field(None, ge=1, description="most items, as many of each task, spread over cases; null: all")
     model: str | None = Field(None, description="name of the model, as its server knows it; null: only baselines")
     base_url: str | None = Field(None, description="address of the OpenAI-compatible server; null: OpenAI's own")
     llm: dict[str, Any] = Field(
@@ -77,25 +77,20 @@ class EvaluateSettings(BaseModel):
     draws: int = Field(10_000, ge=100, description="bootstrap draws of the intervals")
     seed: int = Field(0, description="of the random baseline and the bootstrap")
     dry_run: bool = Field(False, description="say how many calls, tokens and how much money it would take; ask nothing")
-    rescore: bool = Field(False, description="read the stored replies again; ask nothing")
+    rescore: bool = Field(False, description="read the replies in output_dir again, asked as they were; ask nothing")
     output_dir: str = Field("evaluation", description="folder for the results; made when missing")
     overwrite: bool = Field(False, description="drop the answers that other settings have left in output_dir")
     progress: bool = Field(True, description="show progress")
 
-    @field_validator("items")
-    @classmethod
-    def _named(cls, value: str | None) -> str:
-        if value is None:
-            raise ValueError("name the items.jsonl to ask")
-        return value
-
     @model_validator(mode="after")
     def _fits_together(self) -> Self:
-        if not self.asks and (self.dry_run or self.structured):
+        if self.items is None and not self.rescore:
+            raise ValueError("items: name the items.jsonl to ask")
+        if not self.asks and (self.dry_run or (self.structured and not self.rescore)):
             raise ValueError("without a model nothing is asked: leave dry_run and structured out, or name a model")
         if self.dry_run and self.rescore:
             raise ValueError("dry_run and rescore do not go together")
-        if self.structured and self.preset in ("plain", "reasoned"):
+        if self.structured and not self.rescore and self.preset in ("plain", "reasoned"):
             raise ValueError(f"structured asks for JSON and the preset {self.preset} does not: take the preset json")
         for name in ("model", "base_url"):
             if name in self.llm:

@@ -10,15 +10,18 @@ from pathlib import Path
 from typing import Any
 
 from monai_spatialqa.errors import SettingsError
+from monai_spatialqa.evaluation.answer_files import read_answers
+from monai_spatialqa.evaluation.asked_for import as_asked, refuse_models_folder, refuse_others, settings_of, stored_run
 from monai_spatialqa.evaluation.asking import Asked, ask, waiting
 from monai_spatialqa.evaluation.dry_run import estimate_run
-from monai_spatialqa.evaluation.loading import Inputs, load_inputs
+from monai_spatialqa.evaluation.loading import Inputs, check_scorable, load_inputs
 from monai_spatialqa.evaluation.outputs import (
     RunSummary,
     append_start,
     read_summary,
     run_files,
     summary_of,
+    write_asked,
     write_run,
 )
 from monai_spatialqa.evaluation.rotation import Unit, units_of
@@ -43,8 +46,8 @@ def run_evaluation(settings: EvaluateSettings) -> EvaluateSummary:
 
     Writes into ``settings.output_dir``: ``answers.jsonl`` and ``blind.answers.jsonl`` (a reply a line, as it came, on
     the disk before the next question), ``scores.jsonl`` and ``blind.scores.jsonl``, the same of every baseline under
-    ``baselines/``, ``summary.json`` with all figures, and ``run.jsonl`` (when and where, how long). Prints the table.
-    The same replies give the same bytes, however often a run was interrupted.
+    ``baselines/``, ``summary.json`` with all figures, ``asked.json`` (what is asked) and ``run.jsonl`` (when, where and
+    how long). Prints the table. The same replies give the same bytes, however often a run was interrupted.
 
     Args:
         settings: validated settings.
@@ -57,10 +60,15 @@ def run_evaluation(settings: EvaluateSettings) -> EvaluateSummary:
             cannot be asked at all.
     """
     usable_folder(settings.output)
+    if settings.rescore:
+        settings = as_asked(settings)
+    elif not settings.asks:
+        refuse_models_folder(settings)
     inputs = load_inputs(settings)
     units = _units(settings, inputs)
     if units and not settings.rescore:
         _check_modality(settings, inputs)
+        check_scorable(inputs)
     if settings.dry_run:
         estimate = estimate_run(units, settings, inputs)
         show([f"{len(inputs.items)} items: {estimate}"])
@@ -90,17 +98,16 @@ def rescore(folder: str | Path, **changes: Any) -> EvaluateSummary:
 
     Args:
         folder: output_dir of the run.
-        changes: settings that are to be other than in that run, such as ``strict``.
+        changes: settings of scoring that are to be other than in that run, such as ``strict``.
 
     Raises:
-        SpatialQAError: the folder is not of a run, or its items are no longer where they were.
+        SpatialQAError: the folder is not of a run, its items are no longer where they were, or a change says that
+            something else was asked.
     """
     folder = Path(folder)
-    stored = read_summary(folder)
-    paths = {name: None if path is None else str(folder / path) for name, path in stored.inputs.items()}
-    given = stored.settings | paths | {"output_dir": str(folder), "rescore": True} | changes
-    given["llm"] = {name: value for name, value in given.get("llm", {}).items() if name != "model"}
-    return run_evaluation(EvaluateSettings.model_validate(given))
+    stored = stored_run(folder)
+    refuse_others(changes, stored)
+    return run_evaluation(settings_of(stored, folder, changes))
 
 
 def _without_reply(units: Sequence[Unit], answers: Mapping[bool, Sequence[Answer]]) -> int:
@@ -137,14 +144,18 @@ def _ask(units: Sequence[Unit], settings: EvaluateSettings, inputs: Inputs) -> A
     adapter = build_adapter(settings.adapter, settings.options)
     account = adapter.client.account if isinstance(adapter, OpenAIAdapter) else None
     hashes = {blind: settings.sha256(adapter.describe(), blind=blind) for blind in settings.sights}
+    _warn_of_equal_repeats(settings)
     asked, scans = Asked(), ShownScans(settings, inputs.measurements)
     started = datetime.now(UTC)
+    for blind in settings.sights:
+        read_answers(run_files(settings.output, blind=blind).answers)  # an edited file is refused, not rewritten
     with contextlib.ExitStack() as stack:
         journals = {
             blind: stack.enter_context(Journal(run_files(settings.output, blind=blind).answers, Answer))
             for blind in settings.sights
         }
         left = waiting(units, journals, hashes, settings)
+        write_asked(settings)
         with Progress(
             len(units),
             already_done=len(units) - len(left),
@@ -164,6 +175,14 @@ def _ask(units: Sequence[Unit], settings: EvaluateSettings, inputs: Inputs) -> A
                 if left:
                     append_start(settings, started, progress.seconds, asked, account)
     return asked
+
+
+def _warn_of_equal_repeats(settings: EvaluateSettings) -> None:
+    if settings.adapter == "openai" and settings.repeats > 1 and settings.client.temperature == 0:
+        logger.warning(
+            "%d repeats at temperature 0 tell little: a model then says the same every time; set llm::temperature",
+            settings.repeats,
+        )
 
 
 def _failures(

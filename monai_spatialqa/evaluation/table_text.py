@@ -64,6 +64,9 @@ def notes(results: Sequence[RunResult]) -> list[str]:
             )
         if result.blind_gain is not None:
             lines.append(f"{result.run}: gain from the images {_signed(result.blind_gain)}")
+        if result.served_models:
+            served = ", ".join(result.served_models)
+            lines.append(f"{result.run}: asked for {result.model}, the server answered as {served}")
         lines += _problems(result)
     cuts = dict.fromkeys(result.volume_cuts_ml for result in results if result.volume_cuts_ml is not None)
     lines += [f"Volumes: small up to {low:.4g} ml, medium up to {high:.4g} ml, large above" for low, high in cuts]

@@ -113,6 +113,7 @@ def build_result(
         circular_accuracy=circular,
         rotation_consistency=consistency,
         volume_cuts_ml=cuts,
+        served_models=sorted({answer.served_model for answer in answers if answer.served_model is not None}),
         spent=about.spent or _spent(answers),
         parser_version=" ".join(sorted({score.parser_version for score in scores})),
     )

@@ -21,7 +21,7 @@ from monai_spatialqa.llm.settings import LLMSettings
 from monai_spatialqa.llm.structured import schema_key
 from monai_spatialqa.records.answer import Usage
 
-CODE_VERSION = "1"
+CODE_VERSION = "2"
 """Part of every key. Raised with every change of what is sent or of how a reply is read."""
 
 _BUSY_SECONDS = 60.0
@@ -99,7 +99,7 @@ class ReplyCache:
         """The answer to an equal request; None when there is none."""
         try:
             row = self._connection.execute(
-                "SELECT text, parsed, stop_reason, reasoning, rejected, prompt_tokens, completion_tokens "
+                "SELECT model, text, parsed, stop_reason, reasoning, rejected, prompt_tokens, completion_tokens "
                 "FROM replies WHERE key = ?",
                 (cache_key(request, settings),),
             ).fetchone()
@@ -107,7 +107,7 @@ class ReplyCache:
             raise self._unusable(error) from error
         if row is None:
             return None
-        text, parsed, stop_reason, reasoning, rejected, prompt_tokens, completion_tokens = row
+        served, text, parsed, stop_reason, reasoning, rejected, prompt_tokens, completion_tokens = row
         model = None
         if request.schema is not None:
             try:
@@ -124,6 +124,7 @@ class ReplyCache:
             prompt_sha256=request.prompt_sha256,
             rejected=tuple(json.loads(rejected)),
             reasoning=reasoning,
+            model=served,
         )
 
     def put(self, request: Request, settings: LLMSettings, reply: Reply) -> None:
@@ -132,7 +133,7 @@ class ReplyCache:
             return
         values = (
             cache_key(request, settings),
-            settings.model,
+            reply.model or settings.model,
             reply.text,
             None if reply.parsed is None else reply.parsed.model_dump_json(by_alias=True),
             reply.stop_reason,

@@ -81,6 +81,7 @@ class ChatClient:
         self._cache = ReplyCache(settings.cache) if settings.cache is not None else None
         self._pace = Pace(settings.requests_per_minute, settings.tokens_per_minute, clock=clock, sleep=sleep)
         self._places = asyncio.Semaphore(settings.concurrency)
+        self._names_told: set[str] = set()
         self._arrival = ArrivalCheck(self._ask_short)
 
     async def __aenter__(self) -> ChatClient:
@@ -127,6 +128,7 @@ class ChatClient:
         if cached is not None:
             self.account.hit(cached.usage)
             self.account.end(cached.outcome)
+            self._tell_name(cached.model)
             return cached
         async with self._places:
             reply = await self._fresh(request)
@@ -134,7 +136,15 @@ class ChatClient:
             if self._cache is not None:
                 self._cache.put(request, self.settings, reply)
             self.account.end(reply.outcome)
+            self._tell_name(reply.model)
             return reply
+
+    def _tell_name(self, served: str | None) -> None:
+        """Warn once of every name that is not the one asked for: an alias, or another model."""
+        if served is None or served == self.settings.model or served in self._names_told:
+            return
+        self._names_told.add(served)
+        logger.warning("asked for the model %s, the server answers as %s", self.settings.model, served)
 
     async def _fresh(self, request: Request) -> Reply:
         started = self._clock()
@@ -151,8 +161,11 @@ class ChatClient:
             try:
                 parsed = _structured(completion, request.schema)
             except MisfitError as misfit:
-                rejected = (completion.text or "",)
-                completion, parsed = await self._second_turn(sent, request.schema, completion, misfit, call)
+                second, parsed = await self._second_turn(sent, request.schema, completion, misfit, call)
+                if second.text:
+                    rejected, completion = (completion.text or "",), second
+                else:  # nothing more was said: the first text stands
+                    completion = replace(completion, outcome=second.outcome, problem=second.problem)
         return Reply(
             completion.outcome,
             completion.text,
@@ -165,6 +178,7 @@ class ChatClient:
             prompt_sha256=request.prompt_sha256,
             rejected=rejected,
             reasoning=completion.reasoning,
+            model=completion.model,
         )
 
     def _with_schema(self, request: Request) -> Request:
@@ -176,7 +190,7 @@ class ChatClient:
     async def _second_turn(
         self, sent: Request, schema: type[BaseModel], first: Completion, misfit: MisfitError, call: _Call
     ) -> tuple[Completion, BaseModel | None]:
-        """Show the model its reply and what is wrong with it, once."""
+        """Show the model its reply and what is wrong with it, once. Without a text where it said nothing more."""
         self.account.repairs += 1
         asked = load_prompt("json_repair").render(problem=str(misfit), schema=schema_text(schema))
         again = sent.followed_by(Message("assistant", first.text or ""), Message("user", asked))
@@ -188,7 +202,8 @@ class ChatClient:
                 problem = f"the reply does not fit: {misfit}; nor does the second: {still}"
                 return replace(second, outcome="malformed", problem=problem), None
         problem = f"the reply does not fit: {misfit}; the second turn ended as {second.outcome}: {second.problem}"
-        return replace(first, outcome="malformed", problem=problem), None
+        said = second.text if second.outcome in ("truncated", "refused") else None
+        return replace(second, outcome="malformed", text=said, problem=problem), None
 
     async def _ask_short(self, request: Request) -> Completion:
         """Send a request for a few tokens, to see what the server makes of its prompt."""

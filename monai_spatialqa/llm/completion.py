@@ -66,7 +66,7 @@ def read_completion(body: str, max_tokens: int) -> Completion:
     if not isinstance(content, dict):
         return Completion("service", body, problem="the server's reply is no JSON object")
     usage = _usage(content.get("usage"))
-    model = content.get("model") if isinstance(content.get("model"), str) else None
+    model = writable(content["model"]) if _is_text(content.get("model")) else None
     choices = content.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
     if content.get("error") and not choice:
@@ -95,7 +95,7 @@ def _read_message(
     field = message.get("refusal")
     refusal = field if isinstance(field, str) and field.strip() else refused_in_parts
     reasoning = next(
-        (message[name] for name in ("reasoning_content", "reasoning") if _is_text(message.get(name))), None
+        (writable(message[name]) for name in ("reasoning_content", "reasoning") if _is_text(message.get(name))), None
     )
     outcome: Outcome = "answered"
     problem: str | None = None

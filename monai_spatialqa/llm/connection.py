@@ -113,7 +113,7 @@ class Connection:
             settings.max_tokens_parameter: max_tokens,
             "temperature": settings.temperature,
             "top_p": settings.top_p,
-            "seed": settings.seed,
+            "seed": None if settings.seed is None else settings.seed + request.sample,
             "extra_body": settings.extra_body or None,
             "timeout": timeout_seconds,
         }

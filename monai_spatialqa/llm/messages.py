@@ -125,7 +125,8 @@ class Request:
         schema: pydantic model that the reply must fit; None: free text.
         max_tokens: longest reply in tokens; None: as in the settings.
         tag: names the call in logs and errors, e.g. the id of an item. It shapes nothing.
-        sample: number of a repeat. Equal requests with unequal samples are asked separately, whatever the cache holds.
+        sample: number of a repeat. Equal requests with unequal samples are asked separately, whatever the cache holds,
+            each with a seed of its own: that of the settings and this number more.
         text_only_tokens: ask a second time without the images, for one token, and compare the prompt's length, to
             prove for this call that the server took its images. Otherwise that is done once per number of images.
     """

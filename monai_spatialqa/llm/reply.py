@@ -24,8 +24,9 @@ class Reply:
         tries: requests that were sent for it; 0 from the cache.
         seconds: from the first request to the end, waits included; 0 from the cache.
         prompt_sha256: hash of the request's conversation.
-        rejected: earlier texts of the model that did not fit the schema, oldest first.
+        rejected: earlier texts of the model that did not fit the schema, oldest first; ``text`` is the last one.
         reasoning: the model's reasoning, where the server gives it in a field of its own.
+        model: name that the server answered under; None where it told none.
     """
 
     outcome: Outcome
@@ -40,6 +41,7 @@ class Reply:
     prompt_sha256: str = ""
     rejected: tuple[str, ...] = ()
     reasoning: str | None = None
+    model: str | None = None
 
 
 def added(one: Usage, other: Usage) -> Usage:

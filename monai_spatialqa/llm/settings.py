@@ -67,7 +67,7 @@ class LLMSettings(BaseModel):
         0.0, ge=0, allow_inf_nan=False, description="of the sampling; null: not sent, for models that refuse it"
     )
     top_p: float | None = Field(None, gt=0, le=1, description="of the sampling; null: not sent")
-    seed: int | None = Field(0, description="seed of the model's sampling; null: not sent")
+    seed: int | None = Field(0, description="seed of the model's sampling, one more for each repeat; null: not sent")
     max_tokens: int = Field(1024, ge=1, description="longest reply in tokens, reasoning included")
     max_tokens_parameter: Literal["max_tokens", "max_completion_tokens"] = Field(
         "max_tokens", description="the name under which the server takes max_tokens"

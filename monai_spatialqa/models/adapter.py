@@ -16,7 +16,8 @@ class Adapter(Protocol):
     """A way to ask one model. Used as an asynchronous context manager, which closes it at the end.
 
     An adapter gets questions only: keys, measurements and label maps never reach it. One's own may be a subclass, which
-    needs ``name``, ``kind``, ``answer`` and ``describe``; or any class with the same methods.
+    needs ``name``, ``kind``, ``answer`` and ``describe``; or any class with the same methods. One that answers several
+    questions faster together has a number ``batch_size`` as well: it then gets up to so many about the same views.
     """
 
     @property

@@ -112,7 +112,7 @@ class OpenAIAdapter(Adapter):
                 asked = [calls.create_task(self.client.ask(self.request_of(question))) for question in batch]
         except BaseExceptionGroup as group:
             raise group.exceptions[0] from None
-        return [_model_reply(call.result()) for call in asked]
+        return [_model_reply(call.result(), self.options.llm.model) for call in asked]
 
     def describe(self) -> dict[str, Any]:
         """The settings that shape replies."""
@@ -148,12 +148,15 @@ def request_of(question: Question, options: OpenAIOptions) -> Request:
     )
 
 
-def _model_reply(reply: Reply) -> ModelReply:
+def _model_reply(reply: Reply, model: str) -> ModelReply:
     return ModelReply(
         outcome=reply.outcome,
         text=reply.text,
         stop_reason=reply.stop_reason,
         problem=reply.problem,
+        rejected=reply.rejected,
+        reasoning=reply.reasoning,
+        served_model=None if reply.model == model else reply.model,
         usage=reply.usage,
         seconds=reply.seconds,
         cached=reply.cached,

@@ -59,6 +59,9 @@ class ModelReply:
         text: what the model said, whole and unchanged.
         stop_reason: as the server gives it.
         problem: what went wrong, for every outcome but ``answered``.
+        rejected: earlier texts of the model that did not fit the form asked for, oldest first.
+        reasoning: the model's reasoning, where it comes apart from the text.
+        served_model: name that the model answered under, where it is not the one asked for.
         usage: tokens, as the server counts them.
         seconds: how long it took, waits included.
         cached: whether it came from a cache.
@@ -68,6 +71,9 @@ class ModelReply:
     text: str | None = None
     stop_reason: str | None = None
     problem: str | None = None
+    rejected: tuple[str, ...] = ()
+    reasoning: str | None = None
+    served_model: str | None = None
     usage: Usage = field(default_factory=Usage)
     seconds: float = 0.0
     cached: bool = False

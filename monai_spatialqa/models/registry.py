@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
-from monai_spatialqa.errors import SettingsError
+from monai_spatialqa.errors import SettingsError, SpatialQAError
 from monai_spatialqa.models.adapter import Adapter
 from monai_spatialqa.models.openai_adapter import OpenAIAdapter
 
@@ -82,7 +82,18 @@ def build_adapter(spec: str | Mapping[str, Any], options: Mapping[str, Any] | No
             expected=f"one of {', '.join(known_adapters())}, or module.Class",
             next_step="name one of them, or register your own with register_adapter",
         )
-    adapter = builder(given)
+    try:
+        adapter = builder(given)
+    except SpatialQAError:
+        raise
+    except Exception as error:  # somebody's own code, which may be called with what it cannot take
+        raise SettingsError(
+            "the adapter could not be made from its options",
+            key="adapter",
+            found=f"{name}: {type(error).__name__}: {error}",
+            expected="a class or function that takes the options as one mapping and gives an adapter",
+            next_step="correct the name or the options",
+        ) from error
     if not isinstance(adapter, Adapter):
         raise SettingsError(
             "what was built is no adapter",
@@ -106,4 +117,12 @@ def _at(place: str) -> Builder:
             expected="module.Class, of a module that Python finds",
             next_step="correct the name, or put the module's folder on PYTHONPATH",
         ) from error
+    if not callable(found):
+        raise SettingsError(
+            "what is at this place is no adapter",
+            key="adapter",
+            found=f"{place}, of type {type(found).__name__}",
+            expected="a class or function that takes the options as one mapping and gives an adapter",
+            next_step="correct the name",
+        )
     return found

@@ -37,10 +37,17 @@ class Answer(Record):
     options: list[str] = Field(default_factory=list, description="texts in the order shown, A first")
     outcome: Outcome
     reply: str | None = Field(default=None, description="text of the model, whole and unchanged")
+    rejected: list[str] = Field(
+        default_factory=list, description="earlier texts of the model that did not fit the form asked for, oldest first"
+    )
+    reasoning: str | None = Field(default=None, description="reasoning, where the server gives it apart from the text")
     reply_format: Literal["text", "json"] = Field(default="text", description="json: structured output was asked for")
     stop_reason: str | None = Field(default=None, description="as the server gives it")
     problem: str | None = Field(default=None, description="what went wrong, for every outcome but answered")
     usage: Usage = Field(default_factory=Usage)
+    served_model: str | None = Field(
+        default=None, description="name that the server answered under, where it is not the one asked for"
+    )
     images: int = Field(default=0, ge=0, description="images that were sent")
     prompt_sha256: str | None = Field(default=None, description="hash of the prompt's text file and of what it asked")
     settings_sha256: str | None = Field(default=None, description="hash of the settings that shape an answer")

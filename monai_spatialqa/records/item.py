@@ -60,6 +60,8 @@ class Item(Record):
             raise ValueError("options: a yes-no question has the options yes and no, in this order")
         if self.format == "numeric" and (self.options or self.answer_unit is None):
             raise ValueError("answer_unit: a numeric question has a unit and no options")
+        if not all(map(str.strip, self.options)):
+            raise ValueError("options: one is empty")
         if len(set(self.options)) != len(self.options):
             raise ValueError("options: two are the same text")
         return self

@@ -69,4 +69,9 @@ def _about(stored: StoredRuns) -> dict[str, str]:
     told = {"Seed": ", ".join(map(str, stored.seeds))}
     if stored.presets:
         told["Prompt preset"] = ", ".join(stored.presets)
+    served = [
+        f"{run.result.run} as {', '.join(run.result.served_models)}" for run in stored.runs if run.result.served_models
+    ]
+    if served:
+        told["Answered under another name"] = "; ".join(served)
     return told

@@ -75,6 +75,18 @@ def test_a_model_is_asked_and_reported() -> None:
     assert runs[0]["spent"]["seconds"] > 0
 
 
+def test_scoring_again_needs_the_folder_alone() -> None:
+    with ScriptedServer(lambda asked: reply(right_reply(asked.text))) as server:
+        run(EVALUATE, model="scripted", base_url=server.base_url, preset="reasoned", **QUICK)
+    before = Path("evaluation/summary.json").read_bytes()
+    run(EVALUATE, rescore="true", draws=100, progress="false")
+    run(EVALUATE, rescore="true", items=".", draws=100, progress="false")
+    assert Path("evaluation/summary.json").read_bytes() == before
+    assert "scripted" in Path("evaluation/report.md").read_text(encoding="utf-8")
+    assert "found: other" in refusal(rescore="true", model="other", progress="false")
+    assert Path("evaluation/summary.json").read_bytes() == before
+
+
 def test_questions_without_a_reply_make_the_exit_code_1() -> None:
     Path("ct/case_a.nii").unlink()
     with (

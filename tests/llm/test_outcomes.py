@@ -166,18 +166,32 @@ def test_the_second_misfit_is_a_typed_failure_with_both_texts():
 
 
 @pytest.mark.parametrize(
-    ("second", "told"),
+    ("second", "texts", "told"),
     [
-        (reply("{", stop="length"), "ended as truncated"),
-        (reply(None, refusal="No."), "ended as refused"),
-        (problem(400, "odd"), "ended as service"),
+        (reply("{", stop="length"), ["Rather B.", "{"], "ended as truncated"),
+        (reply(None, refusal="No."), ["Rather B.", "No."], "ended as refused"),
+        (reply(""), ["Rather B."], "ended as empty"),
+        (problem(400, "odd"), ["Rather B."], "ended as service"),
     ],
 )
-def test_a_repair_turn_that_fails_leaves_the_first_text(second, told):
+def test_a_repair_turn_that_fails_leaves_every_text(second, texts, told):
     with ScriptedServer([reply("Rather B."), second]) as server:
         answer = ask_one(server, request(schema=Choice))
-    assert (answer.outcome, answer.text) == ("malformed", "Rather B.")
+    assert (answer.outcome, [*answer.rejected, answer.text]) == ("malformed", texts)
     assert told in answer.problem
+
+
+def test_a_second_misfit_that_repeats_the_first_is_kept_twice():
+    with ScriptedServer([reply("B"), reply("B")]) as server:
+        answer = ask_one(server, request(schema=Choice))
+    assert (answer.rejected, answer.text) == (("B",), "B")
+
+
+def test_another_name_of_the_server_is_kept_and_told_once(caplog):
+    with ScriptedServer([reply("B", model="other-7b"), reply("C", model="other-7b"), reply("D")]) as server:
+        replies, _ = ask(server, request("1"), request("2"), request("3"), concurrency=1)
+    assert [one.model for one in replies] == ["other-7b", "other-7b", "scripted"]
+    assert caplog.text.count("answers as other-7b") == 1
 
 
 @pytest.mark.parametrize("written", ["1062.5e+26000000", "1062.0e-3000", "NaN", "Infinity", "9" * 400])

@@ -188,3 +188,11 @@ def test_a_cancelled_batch_leaves_no_call_behind():
 
     with ScriptedServer(lambda _: HANG) as server:
         assert asyncio.run(run(server)) == set()
+
+
+def test_reasoning_rejected_texts_and_the_name_that_answered_come_along():
+    thought = reply({"answer": "B"}, reasoning_content="It is B. \ud83d", model="other-7b")
+    with ScriptedServer([reply("certainly"), thought]) as server:
+        (found,) = answers(adapter_for(server), [Question("item-1", "Which?", schema=Letter)])
+    assert (found.outcome, found.rejected, found.served_model) == ("answered", ("certainly",), "other-7b")
+    assert found.reasoning == "It is B. \ufffd"

@@ -119,3 +119,9 @@ def test_name_and_kind_are_the_models_unless_given(options, name, kind):
     with ScriptedServer([]) as server:
         adapter = adapter_for(server, **options)
     assert (adapter.name, adapter.kind) == (name, kind)
+
+
+@pytest.mark.parametrize(("seed", "seeds"), [(3, [3, 4, 5]), (None, [None] * 3)])
+def test_every_repeat_has_a_seed_of_its_own(seed, seeds):
+    found = [sent(Question("item-1", "Which?", sample=sample), llm={"seed": seed}) for sample in range(3)]
+    assert [asked.body.get("seed") for asked in found] == seeds

@@ -56,7 +56,7 @@ class Duck:
 
 @pytest.fixture(autouse=True)
 def own_registry(monkeypatch):
-    monkeypatch.setattr(registry, "_BUILDERS", dict(registry._BUILDERS))
+    monkeypatch.setattr(registry, "_BUILDERS", {"openai": registry._BUILDERS["openai"]})
 
 
 def test_openai_is_known():
@@ -148,6 +148,14 @@ def test_an_own_adapter_is_found_by_its_place(tmp_path, monkeypatch):
 def test_a_wrong_place_is_an_error(place):
     with pytest.raises(SettingsError, match="no adapter at this place") as caught:
         build_adapter(place)
+    assert place in str(caught.value)
+
+
+@pytest.mark.parametrize("place", ["os.path", "os.getcwd", "string.ascii_letters"])
+def test_a_place_that_cannot_make_an_adapter_is_an_error(place):
+    with pytest.raises(SettingsError, match="adapter") as caught:
+        build_adapter(place)
+    assert caught.value.key == "adapter"
     assert place in str(caught.value)
 
 
