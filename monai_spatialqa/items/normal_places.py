@@ -23,6 +23,9 @@ _SPINE = (
     *(f"S{number}" for number in range(1, 6)),
     "Co",
 )
+LEVELS_APART = 1.0
+"""Levels of the spine that must lie between two structures for anatomy to tell which one is nearer to a third."""
+
 _VERTEBRA = re.compile(r"vertebrae_([CTLS]\d+)")
 _SIDED: dict[str, Range] = {"right": (1.0, 1.0), "left": (3.0, 3.0)}
 
@@ -68,3 +71,22 @@ def told_by_anatomy(first: str, second: str, axis: int) -> bool:
     """
     one, other = normal_range(first, axis), normal_range(second, axis)
     return one is not None and other is not None and (one[1] < other[0] or other[1] < one[0])
+
+
+def nearer_by_anatomy(anchor: str, one: str, other: str) -> bool:
+    """Whether a structure lies nearer to an anchor than another one in anybody, judged by the levels of the spine alone.
+
+    Its farthest level is then nearer to the anchor's than the nearest level of the other, by ``LEVELS_APART``.
+
+    Example:
+        >>> nearer_by_anatomy("gallbladder", "kidney_right", "gluteus_maximus_right")
+        True
+        >>> nearer_by_anatomy("gallbladder", "kidney_right", "duodenum")
+        False
+    """
+    middle, near, far = (normal_range(name, 2) for name in (anchor, one, other))
+    if middle is None or near is None or far is None:
+        return False
+    farthest = max(near[1] - middle[0], middle[1] - near[0])
+    nearest = max(far[0] - middle[1], middle[0] - far[1])
+    return nearest >= farthest + LEVELS_APART
