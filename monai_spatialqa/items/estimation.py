@@ -15,13 +15,12 @@ from random import Random
 from monai_spatialqa.anatomy.structure import opposite_name, side_of_name
 from monai_spatialqa.items.comparison import LARGEST_RATIO
 from monai_spatialqa.items.draft import Choice, Draft, Rules, subtask
-from monai_spatialqa.items.names import of_one_series, whole_organs
+from monai_spatialqa.items.names import series_of, whole_organs
 from monai_spatialqa.items.quantity import RATIO_UNIT, Quantity
 from monai_spatialqa.items.tools import evidence, run_tool
 from monai_spatialqa.items.view import CaseView
 from monai_spatialqa.items.wording import readable_name, shown, together
 from monai_spatialqa.records.item import Argument
-
 
 VAGUE = "the range within half a voxel is too wide for a number"
 """Why an open number is not asked for."""
@@ -95,8 +94,13 @@ def total_estimate(view: CaseView, rules: Rules, random: Random) -> Iterator[Dra
     names = _structures(view, random)
     partners = [(name, opposite_name(name)) for name in names if side_of_name(name) == "left"]
     groups = [(left, right) for left, right in partners if right in names]
-    triples = [each for each in combinations(names, 3) if all(of_one_series(each[0], other) for other in each[1:])]
-    for group in [*groups, *dict.fromkeys(tuple(sorted(each)) for each in triples)]:
+    series: dict[str, list[str]] = {}
+    for name in names:
+        if (kind := series_of(name)) is not None:
+            series.setdefault(kind, []).append(name)
+    triples = [each for members in series.values() for each in combinations(members, 3)]
+    random.shuffle(triples)
+    for group in [*groups, *triples]:
         chosen = sorted(group)
         if _share_voxels(view, chosen):
             view.refuse("they share voxels", *chosen)

@@ -35,7 +35,7 @@ ALIKE = 2.0
 """Times that an extent may be the one it is compared with; beyond this, who is longer is known without the scan."""
 
 ELONGATED = 1.6
-"""A box that is longer along one axis by this many times is that of a vessel or a long bone: everybody knows its axis."""
+"""A box that is so many times longer along one axis is that of a vessel or a long bone: everybody knows its axis."""
 
 Edges = tuple[Quantity, Quantity, Quantity]
 

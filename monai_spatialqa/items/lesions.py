@@ -14,6 +14,7 @@ from random import Random
 import numpy as np
 
 from monai_spatialqa.items.draft import Choice, Draft, Rules, either_way, subtask
+from monai_spatialqa.items.estimation import VAGUE, is_vague
 from monai_spatialqa.items.lesion_case import NOT_MEASURED, Share, lesions, share_words, shares, unrelated
 from monai_spatialqa.items.options import in_intervals, ladder_choices, value_choices
 from monai_spatialqa.items.quantity import Quantity
@@ -63,6 +64,9 @@ def lesion_share_interval(view: CaseView, rules: Rules, random: Random) -> Itera
 def lesion_share_percent(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]:
     """A lesion's share of its organ, or a part's share of the whole tumour, by volume, in percent."""
     for share, key in _shares(view, random):
+        if is_vague(key, rules):
+            view.refuse(VAGUE, share.part)
+            continue
         yield Draft(
             task="VOLEST",
             subtask="lesion_share_percent",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from monai_spatialqa.anatomy.structure import side_of_name
 from monai_spatialqa.items.parts import lacks_a_part, part_and_whole
@@ -20,7 +21,8 @@ def _words(name: str) -> list[str]:
     return [word for word in name.split("_") if word not in _SIDES]
 
 
-def _series(name: str) -> str | None:
+@cache
+def series_of(name: str) -> str | None:
     """What a structure is one of, side left out: all vertebrae, or all ribs, share it; None for what has no number."""
     words = _words(name)
     kept = [word for word in words if not _NUMBER.fullmatch(word)]
@@ -34,7 +36,7 @@ def of_one_series(first: str, second: str) -> bool:
         >>> of_one_series("vertebrae_L1", "vertebrae_L3"), of_one_series("rib_left_3", "vertebrae_T7")
         (True, False)
     """
-    return _series(first) is not None and _series(first) == _series(second)
+    return series_of(first) is not None and series_of(first) == series_of(second)
 
 
 def told_by_names(first: str, second: str, axis: int) -> bool:

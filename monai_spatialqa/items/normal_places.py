@@ -23,8 +23,8 @@ _SPINE = (
     *(f"S{number}" for number in range(1, 6)),
     "Co",
 )
-LEVELS_APART = 1.0
-"""Levels of the spine that must lie between two structures for anatomy to tell which one is nearer to a third."""
+LEVELS_APART = 2.0
+"""By so many levels of the spine, some 70 mm, a structure lies nearer to a third one where anatomy tells it."""
 
 _VERTEBRA = re.compile(r"vertebrae_([CTLS]\d+)")
 _SIDED: dict[str, Range] = {"right": (1.0, 1.0), "left": (3.0, 3.0)}
@@ -74,9 +74,9 @@ def told_by_anatomy(first: str, second: str, axis: int) -> bool:
 
 
 def nearer_by_anatomy(anchor: str, one: str, other: str) -> bool:
-    """Whether a structure lies nearer to an anchor than another one in anybody, judged by the levels of the spine alone.
+    """Whether a structure lies nearer to an anchor than another one in anybody, judged by levels of the spine.
 
-    Its farthest level is then nearer to the anchor's than the nearest level of the other, by ``LEVELS_APART``.
+    The middle of its normal levels is then nearer to that of the anchor by ``LEVELS_APART``.
 
     Example:
         >>> nearer_by_anatomy("gallbladder", "kidney_right", "gluteus_maximus_right")
@@ -87,6 +87,5 @@ def nearer_by_anatomy(anchor: str, one: str, other: str) -> bool:
     middle, near, far = (normal_range(name, 2) for name in (anchor, one, other))
     if middle is None or near is None or far is None:
         return False
-    farthest = max(near[1] - middle[0], middle[1] - near[0])
-    nearest = max(far[0] - middle[1], middle[0] - far[1])
-    return nearest >= farthest + LEVELS_APART
+    center, one_at, other_at = (sum(ends) / 2 for ends in (middle, near, far))
+    return abs(other_at - center) >= abs(one_at - center) + LEVELS_APART
