@@ -21,7 +21,7 @@ FARTHEST = 4.0
 _CLEAR = 1.01
 """Steps between values are so much longer than they must be, for what rounding takes away."""
 
-_STEPS = 1.35
+_STEPS = 1.2
 """The longest step between values is so many times the shortest one."""
 
 _DRAWS = 60

@@ -140,7 +140,7 @@ def _build(organ: Organ, rng: np.random.Generator, modality: Modality) -> Shape:
 
 
 def _grow(
-    tumour: Tumour, hosts: Sequence[Shape], rng: np.random.Generator, modality: Modality, spread: float = 0.2
+    tumour: Tumour, hosts: Sequence[Shape], rng: np.random.Generator, modality: Modality, spread: float
 ) -> tuple[Shape, Shape]:
     """The chosen host with the tumour taken out of it, and the tumour: off its middle by a share of its radii."""
     host = hosts[int(rng.integers(len(hosts)))]
