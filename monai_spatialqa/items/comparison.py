@@ -195,8 +195,9 @@ def _ratios(view: CaseView, rules: Rules, random: Random) -> Iterator[tuple[str,
 @subtask("COMP", "ratio_value")
 def ratio_value(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]:
     """The volume of a structure divided by that of another one, as a value."""
+    every = whole_organs(view, "size")
     for first, second, key, found in _ratios(view, rules, random):
-        names = [name for name in whole_organs(view, "size") if name not in (first, second)]
+        names = [name for name in every if name not in (first, second)]
         plausible = [
             (volume_ratio(view, first, other).value, f"the ratio to the volume of the {readable_name(other)}")
             for other in names
