@@ -12,6 +12,12 @@ from monai_spatialqa.records.item import LETTERS, Item, Reference, TaskCode
 
 Pair = tuple[Item, Reference]
 
+FEW = 10
+"""Items of a subtask below which a share of them means little."""
+
+MOST_SHARE = {"yesno": 0.6, "mca": 0.4}
+"""Largest share of a subtask's items over the run that may have one answer, by their format."""
+
 
 @dataclass
 class RunBalance:
@@ -32,6 +38,7 @@ class RunBalance:
     tasks: Counter[TaskCode] = field(default_factory=Counter)
     answers: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     keys: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
+    _told: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     _by_format: defaultdict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
 
     def has_room(self, task: TaskCode) -> bool:
@@ -61,9 +68,25 @@ class RunBalance:
 
         return min(versions, key=had)
 
+    def stays_open(self, pair: Pair) -> bool:
+        """Whether the answers of a subtask stay open to question when an item is taken, too.
+
+        Of ``FEW`` items and more, no more than ``MOST_SHARE`` have one answer: yes or no, the place of an interval, the
+        text of another choice's key. Of fewer, no more than that share of ``FEW``.
+        """
+        item, reference = pair
+        most = MOST_SHARE.get(item.format)
+        if most is None:
+            return True
+        told = reference.answer if item.format == "yesno" or is_ordered(item) else reference.answer_text
+        counts = self._told[item.subtask]
+        return counts[told] + 1 <= most * max(FEW, counts.total() + 1)
+
     def take(self, pair: Pair, asked: str) -> None:
         """Count an item that was taken, and the structure that it asks about."""
         item, reference = pair
+        by_answer = item.format == "yesno" or is_ordered(item)
+        self._told[item.subtask][reference.answer if by_answer else reference.answer_text] += 1
         self.structures[asked] += 1
         self.tasks[item.task] += 1
         if item.format == "mca":

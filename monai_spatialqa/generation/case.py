@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from monai_spatialqa.anatomy import LabelMap
 from monai_spatialqa.generation.balance import Pair, RunBalance
@@ -16,6 +16,9 @@ from monai_spatialqa.records import Measurement
 
 MOST_TRIES = 200
 """Drafts of a subtask and case that are looked at before its quota is given up."""
+
+ONE_ANSWER = "the run has had this answer too often in the subtask"
+"""Why a question is not made whose key a guesser would know from the others of the run."""
 
 LOOK_AHEAD = 6
 """Questions of a subtask among which the one is taken whose key and structure the run has had least."""
@@ -59,6 +62,7 @@ def items_of_case(
     """
     balance = balance or RunBalance(settings.run_items_per_task, settings.run_items_per_structure)
     view = CaseView(measurement, label_map)
+    context = replace(context, oblique=view.oblique)
     refusals = Refusals()
     queues = {name: _Queue(_candidates(name, view, context, settings, refusals)) for name in settings.chosen}
     turns = _Turns(queues)
@@ -73,6 +77,9 @@ def items_of_case(
         found = queues[name].best(balance, fits) if balance.has_room(SUBTASKS[name].task) else None
         if found is not None:
             pair = balance.best_of([found.pair, *assemble_turned(found.draft, context, settings.rules)])
+            if not balance.stays_open(pair):
+                refusals.add(ONE_ANSWER)
+                continue
             balance.take(pair, found.asked)
             made.pairs.append(pair)
             made.asked.append(found.asked)

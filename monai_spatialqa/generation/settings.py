@@ -49,6 +49,9 @@ class GenerateSettings(BaseModel):
     value_gap: float = Field(0.15, gt=0, lt=1, description="least relative gap between two options that are values")
     comparison_gap: float = Field(0.10, ge=0, lt=1, description="least relative gap between figures that are compared")
     robust: bool = Field(True, description="keep only keys that are the same anywhere within half a voxel")
+    widest_range: float = Field(
+        2.0, gt=1, description="most times that the upper end of an open number's half-voxel range is the lower one"
+    )
     volume_unit: Literal["ml", "cm3"] = Field("ml", description="unit of volumes")
     length_unit: Literal["mm", "cm"] = Field("mm", description="unit of lengths")
     modality: Literal["CT", "MR"] | None = Field(
@@ -100,6 +103,7 @@ class GenerateSettings(BaseModel):
             value_gap=self.value_gap,
             comparison_gap=self.comparison_gap,
             robust=self.robust,
+            widest_range=self.widest_range,
             volume_unit=self.volume_unit,
             length_unit=self.length_unit,
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from dataclasses import dataclass
 from random import Random
 
@@ -23,6 +24,7 @@ class ItemContext:
         settings_sha256: hash of the settings.
         licence: of the scan.
         split: by patient.
+        oblique: boxes lie along the axes of the scan and not of the patient; questions then say so.
     """
 
     case: ItemCase
@@ -30,6 +32,10 @@ class ItemContext:
     settings_sha256: str | None = None
     licence: str | None = None
     split: str | None = None
+    oblique: bool = False
+
+
+_BOX = re.compile(r"\bbounding box(?:es)?\b")
 
 
 def item_id(case_id: str, draft: Draft) -> str:
@@ -58,6 +64,8 @@ def assemble(draft: Draft, context: ItemContext, rules: Rules, refusals: Refusal
         refusals.add("the key changes within half a voxel")
         return None
     question, template = stem(draft.subtask, draft.words, random)
+    if context.oblique:
+        question = _BOX.sub(r"\g<0> along the scan's axes", question)
     options: list[str] = []
     answer = draft.key.text
     distractors: list[Distractor] = []

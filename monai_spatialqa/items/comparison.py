@@ -9,16 +9,17 @@ from random import Random
 from monai_spatialqa.anatomy.structure import opposite_name, side_of_name
 from monai_spatialqa.items.draft import Choice, Draft, Rules, either_way, subtask
 from monai_spatialqa.items.names import whole_organs
-from monai_spatialqa.items.options import in_intervals, ladder_choices, value_choices
-from monai_spatialqa.items.quantity import Quantity, relative_gap
+from monai_spatialqa.items.options import in_intervals, ladder_choices, value_choices, wrong_orders
+from monai_spatialqa.items.quantity import Quantity
 from monai_spatialqa.items.ranking import (
     PLAIN,
+    any_too_near,
     extreme_margin,
     is_plain,
     order_margin,
     ranked,
     robust_margin,
-    smallest_gap,
+    too_near,
     with_rivals,
 )
 from monai_spatialqa.items.tools import evidence, volume_ratio
@@ -32,7 +33,7 @@ LARGEST_RATIO = 20.0
 RATIO_CUTS = (1.5, 2.0, 3.0, 4.0, 5.0, 7.0, 10.0, 15.0)
 """Times at which ratios of a larger volume to a smaller one are parted."""
 
-ALIKE = 3.0
+ALIKE = 2.5
 """Times that a volume may be the one it is compared with. Normal organs vary by some ten percent from person to person:
 beyond this, who is larger is known without the scan."""
 
@@ -55,7 +56,7 @@ def _larger(view: CaseView, rules: Rules, random: Random, name: str, first: str,
     """Whether one of two is larger; which of them is asked for decides the answer."""
     order = ranked([(view.volume(each), each) for each in (first, second)], largest_first=True)
     (large, larger), (small, smaller) = order
-    if smallest_gap(order) < rules.comparison_gap:
+    if any_too_near(order, rules):
         view.refuse("two figures are too near to compare", *sorted((first, second)))
         return None
     if is_plain(order, ALIKE):
@@ -112,7 +113,7 @@ def _extreme(view: CaseView, rules: Rules, random: Random, name: str, *, largest
         chosen = with_rivals(first, names, view.volume, ALIKE, rules.comparison_gap, rules.options, random)
         order = ranked([(view.volume(each), each) for each in chosen], largest_first=largest)
         (best, key), (second, _) = order[:2]
-        if relative_gap(best.value, second.value) < rules.comparison_gap:
+        if too_near(best, second, rules):
             view.refuse("two figures are too near to compare", *sorted(chosen))
             continue
         if is_plain(order, ALIKE):
@@ -155,15 +156,14 @@ def volume_order(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft
     for first in names:
         chosen = with_rivals(first, names, view.volume, ALIKE, rules.comparison_gap, 3, random)
         order = ranked([(view.volume(each), each) for each in chosen], largest_first=True)
-        if smallest_gap(order) < rules.comparison_gap:
+        if any_too_near(order, rules):
             view.refuse("two figures are too near to compare", *sorted(chosen))
             continue
         if is_plain(order, ALIKE, places=2):
             view.refuse(PLAIN, *sorted(chosen))
             continue
         right = [each for _, each in order]
-        orders = [each for each in permutations(right) if list(each) != right]
-        random.shuffle(orders)
+        orders = wrong_orders(right, rules, random)
         why = ", ".join(f"{readable_name(each)} {_told(found, rules)}" for found, each in order)
         yield Draft(
             task="COMP",
@@ -184,7 +184,7 @@ def _ratios(view: CaseView, rules: Rules, random: Random) -> Iterator[tuple[str,
     random.shuffle(pairs)
     for first, second in pairs:
         ratio = volume_ratio(view, first, second)
-        if relative_gap(ratio.value, 1.0) < rules.comparison_gap:
+        if too_near(view.volume(first), view.volume(second), rules):
             view.refuse("two figures are too near to compare", *sorted((first, second)))
         elif not 1 / LARGEST_RATIO <= ratio.value <= LARGEST_RATIO:
             view.refuse("one is too many times as large", *sorted((first, second)))
@@ -194,19 +194,16 @@ def _ratios(view: CaseView, rules: Rules, random: Random) -> Iterator[tuple[str,
 
 @subtask("COMP", "ratio_value")
 def ratio_value(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]:
-    """How many times the volume of another structure that of a structure is, as a value."""
+    """The volume of a structure divided by that of another one, as a value."""
+    every = whole_organs(view, "size")
     for first, second, key, found in _ratios(view, rules, random):
-        names = [name for name in whole_organs(view, "size") if name not in (first, second)]
+        names = [name for name in every if name not in (first, second)]
         plausible = [
-            (1 / key.value, "the ratio the other way round"),
-            (key.value ** (1 / 3), "the ratio of the diameters of spheres of these volumes"),
-        ]
-        plausible += [
             (volume_ratio(view, first, other).value, f"the ratio to the volume of the {readable_name(other)}")
-            for other in random.sample(names, min(len(names), 6))
+            for other in names
         ]
         random.shuffle(plausible)
-        choices = value_choices(key, plausible, rules, random)
+        choices = value_choices(key, plausible, rules, random, banned=(1 / key.value,))
         if choices is None:
             view.refuse("the value is uncertain by more than the gap between options", first, second)
             continue

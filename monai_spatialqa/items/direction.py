@@ -13,7 +13,8 @@ from monai_spatialqa.anatomy.structure import side_of_name
 from monai_spatialqa.items.draft import Choice, Draft, Rules, either_way, subtask
 from monai_spatialqa.items.names import LEFT_RIGHT, SUPERIOR_INFERIOR, told_by_names
 from monai_spatialqa.items.normal_places import told_by_anatomy
-from monai_spatialqa.items.options import value_choices
+from monai_spatialqa.items.options import value_choices, wrong_orders
+from monai_spatialqa.items.parts import part_and_whole
 from monai_spatialqa.items.quantity import Quantity
 from monai_spatialqa.items.ranking import PLAIN, robust_margin
 from monai_spatialqa.items.tools import evidence
@@ -61,11 +62,14 @@ def direction(axis: int, component: float) -> str:
 
 
 def is_clear(view: CaseView, first: str, second: str, axis: int) -> bool:
-    """Whether two structures lie one beyond the other along an axis, and not beside each other.
+    """Whether two structures lie one beyond the other along an axis, and not beside or within each other.
 
     Their box centres are apart by ``CLEAR_MM``, or by half the length of the shorter one where that is less, and their
     centroids lie the same way. Otherwise the question is counted as refused.
     """
+    if part_and_whole(first, second):
+        view.refuse("one is a part of the other", *sorted((first, second)))
+        return False
     found = view.offset(first, second, axis).value
     shorter = min(high - low for low, high in (view.reach(name, axis) for name in (first, second)))
     if abs(found) < min(CLEAR_MM, shorter / 2):
@@ -177,12 +181,12 @@ def dominant_direction(view: CaseView, rules: Rules, random: Random) -> Iterator
         if int(centroids.argmax()) != main or not is_clear(view, anchor, structure, main):
             continue
         key = direction(main, found[main].value)
-        wrong, backwards = [], [(direction(main, -found[main].value), f"it lies {_told(found[main], rules)} {key}")]
-        for axis in (second, third):  # in front: the ways that it lies, too, but less far
-            way, off = direction(axis, found[axis].value), _told(found[axis], rules)
-            wrong.append((way, f"it lies {off} that way, but {_told(found[main], rules)} {key}"))
-            backwards.append((direction(axis, -found[axis].value), f"it lies {off} {way}"))
-        wrong += backwards
+        # Two directions and their opposites: the key is no other than the three around it.
+        wrong = [(direction(main, -found[main].value), f"it lies {_told(found[main].magnitude(), rules)} {key}")]
+        for axis in (second, third):
+            way, off = direction(axis, found[axis].value), _told(found[axis].magnitude(), rules)
+            wrong.append((way, f"it lies {off} that way, but {_told(found[main].magnitude(), rules)} {key}"))
+            wrong.append((direction(axis, -found[axis].value), f"it lies {off} {way}"))
         yield Draft(
             task="DIR",
             subtask="dominant_direction",
@@ -316,10 +320,8 @@ def order_along_axis(view: CaseView, rules: Rules, random: Random) -> Iterator[D
     """Three structures in their order along an axis of the patient."""
     for axis, row, towards in _in_a_row(view, random, 3):
         steps = list(pairwise(row))
-        turns = [(1, 0, 2), (0, 2, 1), (1, 2, 0), (2, 0, 1)]
-        random.shuffle(turns)
-        orders = [[row[at] for at in turn] for turn in ((2, 1, 0), *turns)]
-        whys = ["the reverse order", *["another order than that of the centres"] * len(turns)]
+        orders = wrong_orders(row, rules, random)
+        back = tuple(reversed(row))
         yield Draft(
             task="DIR",
             subtask="order_along_axis",
@@ -328,7 +330,11 @@ def order_along_axis(view: CaseView, rules: Rules, random: Random) -> Iterator[D
             words={"list": listed(sorted(row)), "order": _ORDER[towards]},
             key=Choice(", ".join(map(readable_name, row))),
             wrong=tuple(
-                Choice(", ".join(map(readable_name, each)), why) for each, why in zip(orders, whys, strict=True)
+                Choice(
+                    ", ".join(map(readable_name, each)),
+                    "the reverse order" if each == back else "another order than that of the centres",
+                )
+                for each in orders
             ),
             evidence=tuple(_offset(view, rules, second, first, axis) for first, second in steps),
             margin=min(robust_margin(view.offset(second, first, axis), NOWHERE) for first, second in steps),

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import combinations
+from collections.abc import Iterator, Sequence
+from itertools import combinations, pairwise
 from random import Random
 
 from monai_spatialqa.items.draft import Choice, Draft, Rules, subtask
 from monai_spatialqa.items.lesion_case import organ_names
 from monai_spatialqa.items.names import of_one_series
-from monai_spatialqa.items.options import value_choices
-from monai_spatialqa.items.quantity import Quantity, relative_gap
+from monai_spatialqa.items.normal_places import nearer_by_anatomy
+from monai_spatialqa.items.options import value_choices, wrong_orders
+from monai_spatialqa.items.parts import part_and_whole
+from monai_spatialqa.items.quantity import Quantity
 from monai_spatialqa.items.ranking import (
     PLAIN,
+    any_too_near,
     extreme_margin,
     is_plain,
     order_margin,
     ranked,
-    smallest_gap,
+    too_near,
     with_rivals,
 )
 from monai_spatialqa.items.tools import evidence
@@ -39,7 +42,7 @@ What lies at the other end of the body from the anchor is no rival for the neare
 def distance_value(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]:
     """How far the box centres of two structures are apart."""
     names = view.askable("place")
-    pairs = list(combinations(names, 2))
+    pairs = [pair for pair in combinations(names, 2) if not part_and_whole(*pair)]
     random.shuffle(pairs)
     for first, second in pairs:
         key = view.distance(first, second).to(rules.length_unit)
@@ -50,7 +53,6 @@ def distance_value(view: CaseView, rules: Rules, random: Random) -> Iterator[Dra
             for other in others
             for one in (first, second)
         ]
-        plausible.append((key.value / 2, "half of the distance"))
         choices = value_choices(key, plausible, rules, random)
         if choices is None:
             view.refuse("the value is uncertain by more than the gap between options", first, second)
@@ -72,7 +74,11 @@ def _others(view: CaseView, names: list[str], anchor: str) -> list[str]:
     That is the case of numbers of one series, and of a tumour and its own organ.
     """
     own = {*organ_names(view, anchor), *(tumour for tumour in view.tumours if anchor in organ_names(view, tumour))}
-    return [other for other in names if other != anchor and other not in own and not of_one_series(anchor, other)]
+    return [
+        other
+        for other in names
+        if other not in (anchor, *own) and not of_one_series(anchor, other) and not part_and_whole(anchor, other)
+    ]
 
 
 def _rivals(
@@ -99,10 +105,12 @@ def _extreme(view: CaseView, rules: Rules, random: Random, name: str, *, farthes
         order = ranked([(view.distance(anchor, other), other) for other in chosen], largest_first=farthest)
         (best, key), (second, _) = order[0], order[1]
         margin = extreme_margin(order)
-        if relative_gap(best.value, second.value) < rules.comparison_gap:
+        if too_near(best, second, rules):
             view.refuse("two figures are too near to compare", anchor, *sorted(chosen))
             continue
-        if is_plain(order, ALIKE):
+        # Of the nearest and of the farthest alike: where anatomy tells it of all others, nobody is asked.
+        ends = [(key, other) if not farthest else (other, key) for _, other in order[1:]]
+        if is_plain(order, ALIKE) or all(nearer_by_anatomy(anchor, *pair) for pair in ends):
             view.refuse(PLAIN, anchor, *sorted(chosen))
             continue
         yield Draft(
@@ -152,14 +160,15 @@ def distance_order(view: CaseView, rules: Rules, random: Random) -> Iterator[Dra
             continue
         chosen = _rivals(view, anchor, others, rules, 3, random)
         order = ranked([(view.distance(anchor, other), other) for other in chosen], largest_first=False)
-        if smallest_gap(order) < rules.comparison_gap:
+        if any_too_near(order, rules):
             view.refuse("two figures are too near to compare", anchor, *sorted(chosen))
             continue
-        if is_plain(order, ALIKE, places=2):
+        told = [nearer_by_anatomy(anchor, one, other) for (_, one), (_, other) in pairwise(order)]
+        if is_plain(order, ALIKE, places=2) or all(told):
             view.refuse(PLAIN, anchor, *sorted(chosen))
             continue
         right = [name for _, name in order]
-        orders = [[right[at] for at in turn] for turn in ((1, 0, 2), (0, 2, 1), (2, 1, 0), (1, 2, 0), (2, 0, 1))]
+        orders = wrong_orders(right, rules, random)
         yield Draft(
             task="DIST",
             subtask="distance_order",
@@ -174,5 +183,5 @@ def distance_order(view: CaseView, rules: Rules, random: Random) -> Iterator[Dra
         )
 
 
-def _sequence(names: list[str]) -> str:
+def _sequence(names: Sequence[str]) -> str:
     return ", ".join(map(readable_name, names))

@@ -84,6 +84,7 @@ class Rules:
         value_gap: least relative gap between two options that are values.
         comparison_gap: least relative gap between two figures that are compared.
         robust: the key must be the same anywhere within half a voxel.
+        widest_range: times that the upper end of an open number's range may be the lower one.
         volume_unit, length_unit: units that items are stated in.
     """
 
@@ -91,6 +92,7 @@ class Rules:
     value_gap: float = 0.15
     comparison_gap: float = 0.10
     robust: bool = True
+    widest_range: float = 2.0
     volume_unit: str = "ml"
     length_unit: str = "mm"
 

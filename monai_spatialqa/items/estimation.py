@@ -1,5 +1,8 @@
 """VOLEST: volumes as open numbers, scored by how near an answer comes; so the half-voxel rule for keys does not apply.
 
+A number is not asked for whose half-voxel range is so wide that nobody could come near it but by luck
+(``Rules.widest_range``).
+
 Ratios are asked for in the unit ``times``: a numeric item always states a unit, and answers are read with it or bare.
 """
 
@@ -12,12 +15,20 @@ from random import Random
 from monai_spatialqa.anatomy.structure import opposite_name, side_of_name
 from monai_spatialqa.items.comparison import LARGEST_RATIO
 from monai_spatialqa.items.draft import Choice, Draft, Rules, subtask
-from monai_spatialqa.items.names import of_one_series, whole_organs
-from monai_spatialqa.items.quantity import RATIO_UNIT
+from monai_spatialqa.items.names import series_of, whole_organs
+from monai_spatialqa.items.quantity import RATIO_UNIT, Quantity
 from monai_spatialqa.items.tools import evidence, run_tool
 from monai_spatialqa.items.view import CaseView
 from monai_spatialqa.items.wording import readable_name, shown, together
 from monai_spatialqa.records.item import Argument
+
+VAGUE = "the range within half a voxel is too wide for a number"
+"""Why an open number is not asked for."""
+
+
+def is_vague(found: Quantity, rules: Rules) -> bool:
+    """Whether half a voxel leaves a figure more room than ``rules.widest_range``, upper end over lower end."""
+    return found.low <= 0 or found.high > rules.widest_range * found.low
 
 
 def _structures(view: CaseView, random: Random) -> list[str]:
@@ -28,15 +39,19 @@ def _structures(view: CaseView, random: Random) -> list[str]:
 
 def _draft(
     view: CaseView,
+    rules: Rules,
     subtask: str,
     about: tuple[str, ...],
     words: dict[str, str],
     unit: str,
     tool: str,
     **arguments: Argument,
-) -> Draft:
+) -> Iterator[Draft]:
     found = run_tool(view, tool, arguments).to(unit)
-    return Draft(
+    if is_vague(found, rules):
+        view.refuse(VAGUE, *about)
+        return
+    yield Draft(
         task="VOLEST",
         subtask=subtask,
         structures=about,
@@ -54,7 +69,7 @@ def volume_estimate(view: CaseView, rules: Rules, random: Random) -> Iterator[Dr
     """The volume of a structure, as an open number."""
     for name in _structures(view, random):
         words = {"a": readable_name(name)}
-        yield _draft(view, "volume_estimate", (name,), words, rules.volume_unit, "volume", structure=name)
+        yield from _draft(view, rules, "volume_estimate", (name,), words, rules.volume_unit, "volume", structure=name)
 
 
 @subtask("VOLEST", "ratio_estimate")
@@ -68,7 +83,9 @@ def ratio_estimate(view: CaseView, rules: Rules, random: Random) -> Iterator[Dra
         if ratio <= LARGEST_RATIO and ratio >= 1 / (1 - rules.comparison_gap):
             words = {"a": readable_name(larger), "b": readable_name(smaller)}
             names = (larger, smaller)
-            yield _draft(view, "ratio_estimate", names, words, RATIO_UNIT, "volume_ratio", first=larger, second=smaller)
+            yield from _draft(
+                view, rules, "ratio_estimate", names, words, RATIO_UNIT, "volume_ratio", first=larger, second=smaller
+            )
 
 
 @subtask("VOLEST", "total_estimate")
@@ -77,14 +94,21 @@ def total_estimate(view: CaseView, rules: Rules, random: Random) -> Iterator[Dra
     names = _structures(view, random)
     partners = [(name, opposite_name(name)) for name in names if side_of_name(name) == "left"]
     groups = [(left, right) for left, right in partners if right in names]
-    triples = [each for each in combinations(names, 3) if all(of_one_series(each[0], other) for other in each[1:])]
-    for group in [*groups, *dict.fromkeys(tuple(sorted(each)) for each in triples)]:
+    series: dict[str, list[str]] = {}
+    for name in names:
+        if (kind := series_of(name)) is not None:
+            series.setdefault(kind, []).append(name)
+    triples = [each for members in series.values() for each in combinations(members, 3)]
+    random.shuffle(triples)
+    for group in [*groups, *triples]:
         chosen = sorted(group)
         if _share_voxels(view, chosen):
             view.refuse("they share voxels", *chosen)
             continue
         words = {"whole": together(chosen)}
-        yield _draft(view, "total_estimate", tuple(chosen), words, rules.volume_unit, "total_volume", structures=chosen)
+        yield from _draft(
+            view, rules, "total_estimate", tuple(chosen), words, rules.volume_unit, "total_volume", structures=chosen
+        )
 
 
 def _share_voxels(view: CaseView, names: list[str]) -> bool:

@@ -1,28 +1,29 @@
 """EXT: how far structures extend along the axes of the patient, by the edges of their bounding boxes.
 
 Boxes have the directions of the scan's grid, so questions are asked where these are the patient's, within
-``LARGEST_TILT_DEG``; on an oblique grid they are refused. On a sheared grid (gantry tilt) boxes are those of the
+``view.LARGEST_TILT_DEG``; on an oblique grid they are refused. On a sheared grid (gantry tilt) boxes are those of the
 patient's axes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
-from itertools import permutations
+from itertools import combinations
 from random import Random
 
 from monai_spatialqa.items.draft import Choice, Draft, Rules, subtask
-from monai_spatialqa.items.names import whole_organs
-from monai_spatialqa.items.options import value_choices
+from monai_spatialqa.items.names import of_one_series, whole_organs
+from monai_spatialqa.items.options import value_choices, wrong_orders
 from monai_spatialqa.items.quantity import Quantity, relative_gap
 from monai_spatialqa.items.ranking import (
     PLAIN,
+    any_too_near,
     extreme_margin,
     is_plain,
     order_margin,
     ranked,
-    smallest_gap,
+    too_near,
     with_rivals,
 )
 from monai_spatialqa.items.tools import evidence
@@ -30,11 +31,11 @@ from monai_spatialqa.items.view import AXES, CaseView
 from monai_spatialqa.items.wording import places_of, readable_name, shown
 from monai_spatialqa.records.item import Evidence
 
-LARGEST_TILT_DEG = 3.0
-"""Largest angle between the grid and the patient: a box of 300 mm by 60 mm seems 5 % wider than it is."""
-
 ALIKE = 2.0
 """Times that an extent may be the one it is compared with; beyond this, who is longer is known without the scan."""
+
+ELONGATED = 1.6
+"""A box that is so many times longer along one axis is that of a vessel or a long bone: everybody knows its axis."""
 
 Edges = tuple[Quantity, Quantity, Quantity]
 
@@ -42,8 +43,7 @@ Edges = tuple[Quantity, Quantity, Quantity]
 def _structures(view: CaseView, random: Random) -> list[str]:
     """Structures whose box may be asked about, in random order."""
     names = whole_organs(view, "place")
-    tilt = view.tilt_deg
-    if tilt is None or tilt > LARGEST_TILT_DEG:
+    if view.tilt_deg is None or view.oblique:
         for name in names:
             view.leave_out("oblique grid", name)
         return []
@@ -99,7 +99,6 @@ def extent_value(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft
             for other in random.sample(names, len(names))
             if other != name
         ]
-        plausible.append((edges[axis].value / 2, "half of the extent"))
         choices = value_choices(edges[axis], plausible, rules, random, multiple=_voxel(view, rules, axis))
         if choices is None:
             view.refuse("the value is uncertain by more than the gap between options", name)
@@ -124,32 +123,51 @@ def box_size(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]:
         if any(edge.half_width() > rules.value_gap * edge.value for edge in key):
             view.refuse("the value is uncertain by more than the gap between options", name)
             continue
-        swaps = [
-            (turned, "its edges along other axes")
-            for turn in permutations(range(3))
-            if (turned := (key[turn[0]], key[turn[1]], key[turn[2]])) != key
-        ]
         others = [
             (_edges(view, rules, each), f"the box of the {readable_name(each)}") for each in names if each != name
         ]
-        random.shuffle(swaps)
         random.shuffle(others)
-        kept = [key]
-        wrong = []
-        # Two swaps at most: with more, the numbers of the key would be those that most options share.
-        for edges, why in [*swaps[:2], *others, *swaps[2:]]:
-            if all(_differ(edges, other, rules) for other in kept):
-                kept.append(edges)
-                wrong.append(Choice(_size(edges), why))
+        wrong = _boxes(key, others, rules, random)
+        if wrong is None:
+            view.refuse("too few plausible wrong options", name)
+            continue
         yield Draft(
             task="EXT",
             subtask="box_size",
             structures=(name,),
             words={"a": readable_name(name)},
             key=Choice(_size(key)),
-            wrong=tuple(wrong),
+            wrong=tuple(Choice(_size(edges), why) for edges, why in wrong),
             evidence=tuple(_evidence(view, rules, name, axis) for axis in range(3)),
         )
+
+
+def _boxes(
+    key: Edges, others: Sequence[tuple[Edges, str]], rules: Rules, random: Random
+) -> list[tuple[Edges, str]] | None:
+    """Wrong boxes; None where there are too few.
+
+    Of four options, two are the key and the key with two edges changed round, and two are another structure's box and
+    that box with the same two edges changed round: neither pair stands out. Of other numbers of options all are the
+    boxes of different structures.
+    """
+    turns = random.sample([(1, 0, 2), (2, 1, 0), (0, 2, 1)], 3)
+    if rules.options == 4:
+        for turn, (edges, why) in ((turn, other) for turn in turns for other in others):
+            four = [key, _turned(key, turn), edges, _turned(edges, turn)]
+            if all(_differ(one, other, rules) for one, other in combinations(four, 2)):
+                return [(four[1], "two of its edges changed round"), (edges, why), (four[3], f"{why}, turned")]
+        return None
+    kept, wrong = [key], []
+    for edges, why in others:
+        if len(kept) < rules.options and all(_differ(edges, one, rules) for one in kept):
+            kept.append(edges)
+            wrong.append((edges, why))
+    return wrong if len(kept) == rules.options else None
+
+
+def _turned(edges: Edges, turn: tuple[int, int, int]) -> Edges:
+    return edges[turn[0]], edges[turn[1]], edges[turn[2]]
 
 
 def _differ(one: Edges, other: Edges, rules: Rules) -> bool:
@@ -171,12 +189,14 @@ def edge_order(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]:
     """Along which axes the bounding box of a structure is longest, second and shortest."""
     for name in _structures(view, random):
         order = _ordered_edges(view, rules, name)
-        if smallest_gap(order) < rules.comparison_gap:
+        if _shape_is_plain(name, order):
+            view.refuse(PLAIN, name)
+            continue
+        if any_too_near(order, rules):
             view.refuse("two figures are too near to compare", name)
             continue
         right = [axis for _, axis in order]
-        orders = [list(each) for each in permutations(right) if list(each) != right]
-        random.shuffle(orders)
+        orders = wrong_orders(right, rules, random)
         why = ", ".join(f"{axis} {shown(found)}" for found, axis in order)
         yield Draft(
             task="EXT",
@@ -188,6 +208,11 @@ def edge_order(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]:
             evidence=tuple(_evidence(view, rules, name, AXES.index(axis)) for axis in right),
             margin=order_margin(order),
         )
+
+
+def _shape_is_plain(name: str, order: Sequence[tuple[Quantity, str]]) -> bool:
+    """Whether anatomy tells a structure's longest axis: it is one of a series of like shape, or elongated."""
+    return of_one_series(name, name) or order[0][0].value > ELONGATED * order[1][0].value
 
 
 def _ordered_edges(view: CaseView, rules: Rules, name: str) -> list[tuple[Quantity, str]]:
@@ -202,8 +227,10 @@ def longest_along(view: CaseView, rules: Rules, random: Random) -> Iterator[Draf
     for name in _structures(view, random):
         orders[name] = _ordered_edges(view, rules, name)
         (first, axis), (second, _) = orders[name][:2]
-        if relative_gap(first.value, second.value) < rules.comparison_gap:
+        if too_near(first, second, rules):
             view.refuse("two figures are too near to compare", name)
+        elif _shape_is_plain(name, orders[name]):
+            view.refuse(PLAIN, name)
         else:
             longest[axis].append(name)
     keys = [(axis, name) for axis, names in longest.items() for name in names]
@@ -243,7 +270,7 @@ def largest_extent_of(view: CaseView, rules: Rules, random: Random) -> Iterator[
         )
         order = ranked([(view.extent(name, axis).to(rules.length_unit), name) for name in chosen], largest_first=True)
         (best, key), (second, _) = order[:2]
-        if relative_gap(best.value, second.value) < rules.comparison_gap:
+        if too_near(best, second, rules):
             view.refuse("two figures are too near to compare", *sorted(chosen))
             continue
         if is_plain(order, ALIKE):

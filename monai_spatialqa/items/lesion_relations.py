@@ -24,8 +24,8 @@ from monai_spatialqa.items.lesion_case import (
     with_article,
 )
 from monai_spatialqa.items.options import value_choices
-from monai_spatialqa.items.quantity import Quantity, relative_gap
-from monai_spatialqa.items.ranking import ranked, robust_margin
+from monai_spatialqa.items.quantity import Quantity
+from monai_spatialqa.items.ranking import ranked, robust_margin, too_near
 from monai_spatialqa.items.tools import evidence, run_tool
 from monai_spatialqa.items.view import CaseView
 from monai_spatialqa.items.wording import readable_name, shown, shown_value
@@ -130,7 +130,7 @@ def _closest(
             largest_first=False,
         )
         (best, key), (second, _) = order[0], order[1]
-        if relative_gap(best.value, second.value) < rules.comparison_gap:
+        if too_near(best, second, rules):
             view.refuse("two figures are too near to compare", lesion, key)
             continue
         yield Draft(

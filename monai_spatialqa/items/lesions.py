@@ -14,10 +14,11 @@ from random import Random
 import numpy as np
 
 from monai_spatialqa.items.draft import Choice, Draft, Rules, either_way, subtask
+from monai_spatialqa.items.estimation import VAGUE, is_vague
 from monai_spatialqa.items.lesion_case import NOT_MEASURED, Share, lesions, share_words, shares, unrelated
 from monai_spatialqa.items.options import in_intervals, ladder_choices, value_choices
-from monai_spatialqa.items.quantity import Quantity, relative_gap
-from monai_spatialqa.items.ranking import robust_margin
+from monai_spatialqa.items.quantity import Quantity
+from monai_spatialqa.items.ranking import robust_margin, too_near
 from monai_spatialqa.items.tools import evidence, run_tool
 from monai_spatialqa.items.view import AXES, CaseView
 from monai_spatialqa.items.wording import readable_name, shown
@@ -63,6 +64,9 @@ def lesion_share_interval(view: CaseView, rules: Rules, random: Random) -> Itera
 def lesion_share_percent(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft]:
     """A lesion's share of its organ, or a part's share of the whole tumour, by volume, in percent."""
     for share, key in _shares(view, random):
+        if is_vague(key, rules):
+            view.refuse(VAGUE, share.part)
+            continue
         yield Draft(
             task="VOLEST",
             subtask="lesion_share_percent",
@@ -102,8 +106,7 @@ def lesion_piece_count(view: CaseView, rules: Rules, random: Random) -> Iterator
             view.refuse("the lesion is in one piece, as most are", lesion)
             continue
         first = max(2, parts.count - random.randrange(rules.options))
-        numbers = [parts.count - 1, parts.count + 1, *range(first, first + rules.options)]
-        near = [number for number in dict.fromkeys(numbers) if number > 1 and number != parts.count]
+        near = [number for number in range(first, first + rules.options) if number != parts.count]
         yield Draft(
             task="VOL",
             subtask="lesion_piece_count",
@@ -192,7 +195,6 @@ def lesion_axial_diameter(view: CaseView, rules: Rules, random: Random) -> Itera
         key = measured.to(rules.length_unit)
         plausible = [
             (Quantity(found.perpendicular_mm, 0.0, 0.0, "mm"), "the diameter perpendicular to the longest one"),
-            (Quantity(found.longest_mm / 2, 0.0, 0.0, "mm"), "the radius"),
             *((view.extent(lesion, axis), f"the {AXES[axis]} edge of its bounding box") for axis in (2, 1, 0)),
             *(
                 (other, f"the diameter of the {readable_name(name)}")
@@ -230,7 +232,7 @@ def lesion_larger(view: CaseView, rules: Rules, random: Random) -> Iterator[Draf
     random.shuffle(pairs)
     for first, second in pairs:
         one, other = view.volume(first), view.volume(second)
-        if relative_gap(one.value, other.value) < rules.comparison_gap:
+        if too_near(one, other, rules):
             view.refuse("two figures are too near to compare", *sorted((first, second)))
             continue
         larger, smaller = (first, second) if one.value > other.value else (second, first)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from monai_spatialqa.anatomy.structure import side_of_name
+from monai_spatialqa.items.parts import lacks_a_part, part_and_whole
 from monai_spatialqa.items.view import CaseView, Purpose
 
 _NUMBER = re.compile(r"[CTLS]?\d+")
@@ -19,7 +21,8 @@ def _words(name: str) -> list[str]:
     return [word for word in name.split("_") if word not in _SIDES]
 
 
-def _series(name: str) -> str | None:
+@cache
+def series_of(name: str) -> str | None:
     """What a structure is one of, side left out: all vertebrae, or all ribs, share it; None for what has no number."""
     words = _words(name)
     kept = [word for word in words if not _NUMBER.fullmatch(word)]
@@ -33,11 +36,11 @@ def of_one_series(first: str, second: str) -> bool:
         >>> of_one_series("vertebrae_L1", "vertebrae_L3"), of_one_series("rib_left_3", "vertebrae_T7")
         (True, False)
     """
-    return _series(first) is not None and _series(first) == _series(second)
+    return series_of(first) is not None and series_of(first) == series_of(second)
 
 
 def told_by_names(first: str, second: str, axis: int) -> bool:
-    """Whether the names alone tell how two structures lie along R (0), A (1) or S (2).
+    """Whether the names alone tell how two structures lie along R (0), A (1) or S (2), or one is a part of the other.
 
     Example:
         >>> told_by_names("kidney_left", "liver", 0), told_by_names("kidney_left", "liver", 2)
@@ -45,6 +48,8 @@ def told_by_names(first: str, second: str, axis: int) -> bool:
         >>> told_by_names("vertebrae_L1", "vertebrae_L3", 2), told_by_names("lung_upper_lobe_left", "liver", 2)
         (True, False)
     """
+    if part_and_whole(first, second):
+        return True
     if axis == LEFT_RIGHT:
         return side_of_name(first) != side_of_name(second)
     if axis == SUPERIOR_INFERIOR and of_one_series(first, second):
@@ -53,11 +58,12 @@ def told_by_names(first: str, second: str, axis: int) -> bool:
 
 
 def whole_organs(view: CaseView, purpose: Purpose) -> list[str]:
-    """Structures that may be asked about and are whole: organs whose tumour has a label of its own are left out.
+    """Structures that may be asked about and are whole: where a tumour or part has a label of its own, they are not.
 
     Such an organ's label is what the tumour left of it; how large "the liver" is would have two answers. Left out is
     what shares a union with a tumour (``liver_with_tumour``), and what a tumour of the case is named after
-    (``kidney_left`` beside ``kidney_tumor``). Each is counted as refused.
+    (``kidney_left`` beside ``kidney_tumor``); and what lacks a part by ``data/parts.yaml`` (the small bowel beside the
+    duodenum). Each is counted as refused.
     """
     present = {name for name, found in view.measurement.structures.items() if found.voxel_count}
     tumours = {name for name in present if name in view.tumours or _TUMOUR.search(name)}
@@ -70,6 +76,8 @@ def whole_organs(view: CaseView, purpose: Purpose) -> list[str]:
     for name in view.askable(purpose):
         if name not in tumours and (name in hosts or {name, "_".join(_words(name))} & named):
             view.leave_out("its tumour has a label of its own", name)
+        elif lacks_a_part(name, view.measurement.structures):
+            view.leave_out("a part of it has a label of its own", name)
         else:
             kept.append(name)
     return kept

@@ -23,6 +23,9 @@ _SPINE = (
     *(f"S{number}" for number in range(1, 6)),
     "Co",
 )
+LEVELS_APART = 2.0
+"""By so many levels of the spine, some 70 mm, a structure lies nearer to a third one where anatomy tells it."""
+
 _VERTEBRA = re.compile(r"vertebrae_([CTLS]\d+)")
 _SIDED: dict[str, Range] = {"right": (1.0, 1.0), "left": (3.0, 3.0)}
 
@@ -68,3 +71,21 @@ def told_by_anatomy(first: str, second: str, axis: int) -> bool:
     """
     one, other = normal_range(first, axis), normal_range(second, axis)
     return one is not None and other is not None and (one[1] < other[0] or other[1] < one[0])
+
+
+def nearer_by_anatomy(anchor: str, one: str, other: str) -> bool:
+    """Whether a structure lies nearer to an anchor than another one in anybody, judged by levels of the spine.
+
+    The middle of its normal levels is then nearer to that of the anchor by ``LEVELS_APART``.
+
+    Example:
+        >>> nearer_by_anatomy("gallbladder", "kidney_right", "gluteus_maximus_right")
+        True
+        >>> nearer_by_anatomy("gallbladder", "kidney_right", "duodenum")
+        False
+    """
+    middle, near, far = (normal_range(name, 2) for name in (anchor, one, other))
+    if middle is None or near is None or far is None:
+        return False
+    center, one_at, other_at = (sum(ends) / 2 for ends in (middle, near, far))
+    return abs(other_at - center) >= abs(one_at - center) + LEVELS_APART

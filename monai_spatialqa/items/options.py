@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from decimal import ROUND_HALF_EVEN, Decimal
-from itertools import pairwise
+from itertools import pairwise, permutations
 from random import Random
 
 from monai_spatialqa.items.draft import Choice, Draft, Rules
@@ -15,17 +15,26 @@ from monai_spatialqa.items.ranking import robust_margin
 from monai_spatialqa.items.wording import shown, shown_value
 from monai_spatialqa.records.item import LETTERS, Distractor
 
-_FACTORS = (0.5, 0.6, 0.7, 1.4, 1.6, 2.0, 0.35, 0.8, 1.25, 2.5)
-"""Offsets of last resort, as factors of the key."""
-
 FARTHEST = 4.0
-"""A value this many times the key, or as many times smaller, is wrong at a glance: no option."""
+"""Cuts that are all this many times the key, or as many times smaller, are no question."""
+
+_CLEAR = 1.01
+"""Steps between values are so much longer than they must be, for what rounding takes away."""
+
+_STEPS = 1.2
+"""The longest step between values is so many times the shortest one."""
+
+_DRAWS = 60
+"""Ladders that are drawn until one holds when it is rounded."""
 
 _ROUNDING = 0.05
 """The nearest round number is no farther away than this share of a value."""
 
-WIDEST = 3.0
+WIDEST = 1.7
 """How many times the lower end of an interval its upper end may have to be; wider ones tell nothing of an organ."""
+
+NARROWEST = 1.3
+"""How many times the lower end of an interval its upper end is at least."""
 
 
 def complete(draft: Draft, rules: Rules, random: Random) -> tuple[list[str], str, list[Distractor]] | str:
@@ -70,12 +79,19 @@ def _folded(text: str) -> str:
 
 
 def value_choices(
-    key: Quantity, plausible: Iterable[tuple[float, str]], rules: Rules, random: Random, *, multiple: float = 0.0
+    key: Quantity,
+    plausible: Iterable[tuple[float, str]],
+    rules: Rules,
+    random: Random,
+    *,
+    multiple: float = 0.0,
+    banned: Sequence[float] = (),
 ) -> tuple[Choice, tuple[Choice, ...]] | None:
     """The key and wrong answers for a question that asks for a value; None when the key's range is too wide.
 
-    Plausible errors come first, in the order given; random offsets follow. None lies within half a voxel of the key,
-    none so far away that anybody sees it. How many of the options are smaller than the key is left to chance.
+    Options are the rungs of a ladder whose steps are all drawn from one distribution, and the key stands on any of them
+    with equal chance: neither its rank nor its relation to the others tells it. A plausible error takes the place of
+    the rung next to it, where the steps stay within the bounds of all steps; the other rungs are random values.
 
     Args:
         key: in the unit that is shown.
@@ -84,39 +100,83 @@ def value_choices(
         random: of the item.
         multiple: what the key can only be a multiple of, in its unit: an extent is a whole number of voxels. Options
             are multiples of it, too, or the key would be told by being one.
+        banned: values that are no option, nor near one.
     """
-    if rules.robust and key.value and key.half_width() / abs(key.value) > rules.value_gap:
+    if key.value <= 0 or (rules.robust and key.half_width() / key.value > rules.value_gap):
+        return None
+    errors = [(value, why) for value, why in plausible if value > 0]
+    for _ in range(_DRAWS):
+        found = _ladder(key, errors, rules, random, multiple)
+        if found is not None and not any(
+            relative_gap(value, no) < rules.value_gap / 2 for value, _ in found for no in banned
+        ):
+            break
+    else:
         return None
     right = Choice(shown(key), value=key.value, unit=key.unit)
-    factors = list(_FACTORS)
-    random.shuffle(factors)
-    offsets = [(key.value * factor, "about {share} of the measured value") for factor in factors]
-    told = [(round(value / multiple) * multiple if multiple else value, why) for value, why in [*plausible, *offsets]]
-    wrong = [
-        Choice(shown(replace(key, value=value)), why.replace("{share}", _percent(value / key.value)), value, key.unit)
-        for value, why in told
-        if key.value / FARTHEST <= value <= key.value * FARTHEST and not key.low <= value <= key.high
+    wrong = [Choice(shown(replace(key, value=value)), why, value, key.unit) for value, why in found]
+    return right, tuple(wrong)
+
+
+def _ladder(
+    key: Quantity, errors: Sequence[tuple[float, str]], rules: Rules, random: Random, multiple: float
+) -> list[tuple[float, str]] | None:
+    """Wrong values around a key; None where they come too near to each other when they are shown."""
+    low, high = (key.low, key.high) if rules.robust else (key.value, key.value)
+    least = max(1 / (1 - rules.value_gap), high / key.value, key.value / low if low > 0 else math.inf) * _CLEAR
+    if not math.isfinite(least):
+        return None
+    bounds = math.log(least), math.log(least * _STEPS)
+    place = random.randrange(rules.options)
+    steps = [random.uniform(*bounds) for _ in range(rules.options - 1)]
+    rungs = [math.log(key.value) - sum(steps[at:place]) + sum(steps[place:at]) for at in range(rules.options)]
+    whys = [""] * rules.options
+    for at in random.sample(range(rules.options), rules.options):
+        if at == place:
+            continue
+        beside = [rungs[other] for other in (at - 1, at + 1) if 0 <= other < rules.options]
+        fitting = [
+            (abs(math.log(value) - rungs[at]), value, why)
+            for value, why in errors
+            if all(bounds[0] <= abs(math.log(value) - other) <= bounds[1] for other in beside)
+            and (math.log(value) > rungs[at - 1] if at else math.log(value) < rungs[1])
+        ]
+        if fitting:
+            _, value, why = min(fitting)
+            rungs[at], whys[at] = math.log(value), why
+    values = [key.value if at == place else math.exp(rung) for at, rung in enumerate(rungs)]
+    if multiple:
+        values = [value if at == place else round(value / multiple) * multiple for at, value in enumerate(values)]
+    told = [float(shown(replace(key, value=value)).split()[0].rstrip("%")) for value in values]
+    if any(
+        one >= other or relative_gap(one, other) < rules.value_gap
+        for pair in (values, told)
+        for one, other in pairwise(pair)
+    ):
+        return None
+    if any(low <= value <= high for at, value in enumerate(values) if at != place):
+        return None
+    named = [
+        why or f"about {value / key.value:.0%} of the measured value" for value, why in zip(values, whys, strict=True)
     ]
-    return right, tuple(_around(right, wrong, rules, random))
+    wrong = [pair for at, pair in enumerate(zip(values, named, strict=True)) if at != place]
+    random.shuffle(wrong)
+    return wrong
 
 
-def _around(right: Choice, wrong: Sequence[Choice], rules: Rules, random: Random) -> list[Choice]:
-    """Wrong values, those to be taken in front: any number of them may be smaller than the key, none or all.
+def wrong_orders(right: Sequence[str], rules: Rules, random: Random) -> list[tuple[str, ...]]:
+    """Other orders of the same names, those to be taken in front.
 
-    Without it the key would mostly be one of the middle values, which a guesser can see.
+    Of four orders of three names, two pairs are each other's reverse: the key's and another one. Every order of such a
+    set has the same relations to the others, so none stands out.
     """
-    below = random.randrange(rules.options)
-    sides: tuple[list[Choice], list[Choice]] = ([], [])
-    for choice in wrong:
-        side = sides[choice.value > right.value]  # type: ignore[operator]
-        if all(_apart(choice, other, rules.value_gap) for other in (right, *side)):
-            side.append(choice)
-    front = [*sides[0][:below], *sides[1][: rules.options - 1 - below]]
-    return [*front, *(choice for choice in wrong if choice not in front)]
-
-
-def _percent(factor: float) -> str:
-    return f"{factor:.0%}"
+    orders = [each for each in permutations(right) if each != tuple(right)]
+    random.shuffle(orders)
+    if len(right) == 3 and rules.options == 4:
+        back = tuple(reversed(right))
+        other = next(each for each in orders if each != back)
+        return [back, other, tuple(reversed(other))]
+    return orders
 
 
 Intervals = tuple[Choice, tuple[Choice, ...], float]
@@ -129,7 +189,7 @@ def interval_choices(
     """Exhaustive intervals that do not overlap; the key's holds its whole half-voxel range. None where none can.
 
     The cuts are round numbers whose ratio is about the same throughout: the key's interval does not stand out by its
-    width. It is as wide as the range of the key and the value gap on either side ask for, or a little wider. A value on
+    width. It is as wide as the range of the key asks for, ``NARROWEST`` at least, or a little wider. A value on
     a cut belongs to the interval that begins there.
 
     Args:
@@ -216,13 +276,12 @@ def _cuts(key: Quantity, count: int, position: int, rules: Rules, random: Random
     low, high = (key.low, key.high) if rules.robust else (key.value, key.value)
     if low <= 0 or not math.isfinite(high):
         return None
-    lowest, highest = low / (1 + rules.value_gap), high * (1 + rules.value_gap)
-    if highest / lowest > widest:
-        return None
     # Cuts are rounded to the nearest round number, so that none of the intervals is systematically wider than another,
     # and the range of the key keeps clear of its cuts by what that can move them by.
-    lowest, highest = lowest / (1 + _ROUNDING), highest * (1 + _ROUNDING)
-    ratio = highest / lowest * random.uniform(1.0, 1.2)
+    lowest, highest = low / (1 + _ROUNDING) ** 1.2, high * (1 + _ROUNDING) ** 1.2
+    if highest / lowest > widest:
+        return None
+    ratio = max(highest / lowest, NARROWEST) * random.uniform(1.0, 1.15)
     start = math.exp(random.uniform(math.log(highest / ratio), math.log(lowest)))
     raw = [start * ratio ** (at + 1 - position) for at in range(count - 1)]
     cuts = [round_number(cut) for cut in raw]

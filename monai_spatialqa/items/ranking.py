@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from random import Random
 
-from monai_spatialqa.items.quantity import Quantity, relative_gap
+from monai_spatialqa.items.draft import Rules
+from monai_spatialqa.items.quantity import DIMENSION, Quantity, relative_gap
+from monai_spatialqa.items.wording import shown
 
 PLAIN = "anatomy alone tells the answer"
 """Why a question is not made that nobody needs the scan for."""
@@ -28,9 +30,27 @@ def order_margin(order: Sequence[tuple[Quantity, str]]) -> float:
     return min(robust_margin(one, other) for (one, _), (other, _) in pairwise(order))
 
 
-def smallest_gap(order: Sequence[tuple[Quantity, str]]) -> float:
-    """Smallest relative gap between neighbours of some ranked figures."""
-    return min(relative_gap(one.value, other.value) for (one, _), (other, _) in pairwise(order))
+def too_near(one: Quantity, other: Quantity, rules: Rules) -> bool:
+    """Whether two figures are too near to compare: by the gap, equal as measured, or equal as they are shown.
+
+    Example:
+        >>> figures = Quantity(100.0, 99.0, 101.0, "ml"), Quantity(100.2, 99.0, 101.0, "ml")
+        >>> too_near(*figures, Rules(comparison_gap=0.0))
+        True
+    """
+    if one.value == other.value or relative_gap(one.value, other.value) < rules.comparison_gap:
+        return True
+    return _as_shown(one, rules) == _as_shown(other, rules)
+
+
+def any_too_near(order: Sequence[tuple[Quantity, str]], rules: Rules) -> bool:
+    """Whether two neighbours of some ranked figures are too near to compare."""
+    return any(too_near(one, other, rules) for (one, _), (other, _) in pairwise(order))
+
+
+def _as_shown(figure: Quantity, rules: Rules) -> str:
+    unit = {"length": rules.length_unit, "volume": rules.volume_unit}.get(DIMENSION.get(figure.unit, ""))
+    return shown(figure if unit is None else figure.to(unit))
 
 
 def is_plain(order: Sequence[tuple[Quantity, str]], most: float, places: int = 1) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 from monai_spatialqa.anatomy import LabelMap
 from monai_spatialqa.errors import SettingsError
 from monai_spatialqa.items.quantity import Quantity
-from monai_spatialqa.items.wording import pair_under_one_label
+from monai_spatialqa.items.wording import pair_under_one_label, readable_name
 from monai_spatialqa.records import Measurement, Pair, Structure
 
 Purpose = Literal["size", "place", "side", "count"]
@@ -21,8 +21,12 @@ Purpose = Literal["size", "place", "side", "count"]
 AXES = ("left-right", "anterior-posterior", "superior-inferior")
 """The axes of the patient, in the order R, A, S."""
 
-_NAMELESS = re.compile(r"label_\d+")
-"""How a structure is called whose name nobody knows: nothing to ask a radiologist."""
+_NAMELESS = re.compile(r"label_\d+|[A-Za-z]|[\W\d_]*|yes|no", re.IGNORECASE)
+"""How a structure is called whose name nobody knows, or whose name is that of an option: nothing to ask about."""
+
+LARGEST_TILT_DEG = 3.0
+"""Largest angle between the grid and the patient: a box of 300 mm by 60 mm seems 5 % wider than it is."""
+
 
 _ALWAYS = ("absent", "not_segmented", "name_conflict", "unverified")
 _REFUSED: dict[Purpose, tuple[str, ...]] = {
@@ -80,9 +84,15 @@ class CaseView:
             reasons.append("orientation_unknown")
         if _NAMELESS.fullmatch(name):
             reasons.append("no name")
+        if self._readable[readable_name(name)] > 1:
+            reasons.append("two structures of one name")
         for reason in reasons:
             self.leave_out(reason, name)
         return not reasons and structure.box is not None
+
+    @cached_property
+    def _readable(self) -> Counter[str]:
+        return Counter(map(readable_name, self.measurement.structures))
 
     def askable(self, purpose: Purpose) -> list[str]:
         """Structures that may be asked about as one body.
@@ -170,6 +180,11 @@ class CaseView:
             return 0.0
         cosines = np.diag(self._voxel) / np.sqrt((self._voxel * self._voxel).sum(axis=0))
         return float(np.degrees(np.arccos(np.clip(cosines, -1.0, 1.0))).max())
+
+    @property
+    def oblique(self) -> bool:
+        """Whether boxes lie along the axes of a grid that is not that of the patient."""
+        return self.tilt_deg is not None and self.tilt_deg > LARGEST_TILT_DEG
 
     def center(self, name: str) -> np.ndarray:
         """Centre of the bounding box, RAS mm."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from decimal import ROUND_CEILING, ROUND_FLOOR
 from random import Random
@@ -48,9 +47,6 @@ def volume_value(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft
             (_volume(view, rules, other).value, f"the volume of the {readable_name(other)}")
             for other in ([partner, *others] if partner in names else others)
         ]
-        box = Quantity(_box_ml(view, name), 0.0, math.inf, "ml").to(rules.volume_unit)
-        # Not always in front, or the largest option by far would be wrong in every question.
-        plausible.insert(random.randrange(3), (box.value, "the volume of its bounding box"))
         choices = value_choices(key, plausible, rules, random)
         if choices is None:
             view.refuse("the value is uncertain by more than the gap between options", name)
@@ -64,12 +60,6 @@ def volume_value(view: CaseView, rules: Rules, random: Random) -> Iterator[Draft
             wrong=choices[1],
             evidence=(_evidence(view, rules, name),),
         )
-
-
-def _box_ml(view: CaseView, name: str) -> float:
-    box = view.structure(name).box
-    assert box is not None
-    return math.prod(box.extent_mm) / 1000
 
 
 @subtask("VOL", "volume_interval")

@@ -27,6 +27,7 @@ def _data(name: str) -> Any:
     return yaml.safe_load((files("monai_spatialqa.items") / "data" / name).read_text(encoding="utf-8"))
 
 
+@cache
 def readable_name(name: str) -> str:
     """A structure's name as a radiologist says it: ``kidney_left`` is the "left kidney".
 

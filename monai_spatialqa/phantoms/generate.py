@@ -33,6 +33,7 @@ def make_phantom(
     shear: float = 0.0,
     truncate: str | None = None,
     tumour: bool = True,
+    varied: bool = False,
     noise_hu: float = 12.0,
     modality: Modality = "CT",
     scale: float | None = None,
@@ -54,6 +55,8 @@ def make_phantom(
         truncate: name of a face (left, right, posterior, anterior, inferior, superior): the field of view is moved by
             whole voxels until that face cuts a quarter off the structure that reaches farthest towards it.
         tumour: add one tumour each to liver, a kidney and pancreas.
+        varied: tumours of other sizes from seed to seed, that of the kidney within it, on its outer side, or between it
+            and the great vessel beside it. Not varied: small ones, all within their organs.
         noise_hu: standard deviation of the Gaussian noise, HU (in an MR: in the image's arbitrary units).
         modality: CT in HU, or an MR with T2-like contrast in arbitrary units from 0 to 4095.
         scale: size of the anatomy, 1 for an adult. None: the largest up to 1 at which every structure stays clear of
@@ -82,7 +85,7 @@ def make_phantom(
     affine = grid_affine(shape, spacing_mm, center_ras_mm=center, rotation_deg=rotation_deg, shear=shear)
     size = (int(shape[0]), int(shape[1]), int(shape[2]))
 
-    adult = abdomen(seed, tumour=tumour, modality=modality)
+    adult = abdomen(seed, tumour=tumour, varied=varied, modality=modality)
     scale = _checked_scale(scale, _largest_scale(adult.values(), affine, size, center))
     origin = as_vector(np.subtract(center, np.multiply(SCENE_CENTER_MM, scale)), "center_ras_mm")
     shapes = {name: solid.placed(scale, origin) for name, solid in adult.items()}

@@ -10,7 +10,7 @@ Names and ids of organs are those of TotalSegmentator v2 (wasserth/TotalSegmenta
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -19,6 +19,7 @@ import numpy.typing as npt
 
 from monai_spatialqa.phantoms.shape import Shape, Vector, as_vector
 from monai_spatialqa.phantoms.solids import Cuboid, Ellipsoid
+from monai_spatialqa.phantoms.spread import LATERAL_RADIUS_MM, ball_between, touching_ball
 from monai_spatialqa.phantoms.tube import Tube
 
 Modality = Literal["CT", "MR"]
@@ -112,6 +113,14 @@ TUMOURS: tuple[Tumour, ...] = (
 )
 
 
+VARIED_RADII_MM = {
+    "liver_tumor": (14.0, 20.0, 27.0),
+    "kidney_tumor": (8.5, 11.0),
+    "pancreas_tumor": (5.5, 6.5),
+}
+"""Radii that tumours have from patient to patient where they vary."""
+
+
 def _vary(values: npt.ArrayLike, rng: np.random.Generator, *, share: float = 0.0, mm: float = 0.0) -> Vector:
     """Three numbers, each changed on its own by up to a share of itself and up to some mm."""
     array = np.asarray(values, dtype=np.float64)
@@ -130,18 +139,35 @@ def _build(organ: Organ, rng: np.random.Generator, modality: Modality) -> Shape:
     return Tube(organ.name, organ.label, intensity, line, size[0])
 
 
-def _grow(tumour: Tumour, hosts: Sequence[Shape], rng: np.random.Generator, modality: Modality) -> tuple[Shape, Shape]:
-    """The chosen host with the tumour taken out of it, and the tumour."""
+def _grow(
+    tumour: Tumour, hosts: Sequence[Shape], rng: np.random.Generator, modality: Modality, spread: float
+) -> tuple[Shape, Shape]:
+    """The chosen host with the tumour taken out of it, and the tumour: off its middle by a share of its radii."""
     host = hosts[int(rng.integers(len(hosts)))]
     half = np.divide(host.extent_mm, 2)
-    at = np.add(host.center_ras_mm, rng.uniform(-0.2, 0.2, 3) * half)
+    at = np.add(host.center_ras_mm, rng.uniform(-spread, spread, 3) * half)
     radii = _vary((tumour.radius_mm,) * 3, rng, share=0.1)
     intensity = tumour.hu if modality == "CT" else tumour.mr
     shape = Ellipsoid(tumour.name, tumour.label, intensity, as_vector(at, "at_ras_mm"), radii)
     return replace(host, holes=(*host.holes, shape)), shape
 
 
-def abdomen(seed: int, *, tumour: bool = True, modality: Modality = "CT") -> dict[str, Shape]:
+def _beside(grown: Shape, kidney: Shape, shapes: Mapping[str, Shape], *, outside: bool) -> Shape:
+    """A tumour on its kidney: on the outer side, or against the great vessel of that side."""
+    right = kidney.name.endswith("right")
+    if outside:
+        center, radius = touching_ball(kidney, LATERAL_RADIUS_MM, (1.0 if right else -1.0, 0.0, 0.0))
+    else:
+        vessel = shapes["inferior_vena_cava" if right else "aorta"]
+        assert isinstance(vessel, Tube)
+        line = np.array(vessel.points_ras_mm)[np.argsort([point[2] for point in vessel.points_ras_mm])]
+        height = kidney.center_ras_mm[2]
+        beside = [float(np.interp(height, line[:, 2], line[:, axis])) for axis in range(3)]
+        center, radius = ball_between(kidney, vessel, beside)
+    return Ellipsoid(grown.name, grown.label, grown.intensity, center, (radius, radius, radius))
+
+
+def abdomen(seed: int, *, tumour: bool = True, varied: bool = False, modality: Modality = "CT") -> dict[str, Shape]:
     """The structures of one synthetic patient in scene coordinates.
 
     No two structures overlap, whatever the seed; a tumour is a hole in its organ, so the organ's volume and centroid
@@ -150,6 +176,8 @@ def abdomen(seed: int, *, tumour: bool = True, modality: Modality = "CT") -> dic
     Args:
         seed: of the positions and sizes.
         tumour: add the tumours.
+        varied: tumours of other sizes from seed to seed; that of the kidney lies within it, on its outer side, or
+            between it and the great vessel beside it.
         modality: whether ``intensity`` is in HU or in arbitrary MR units (T2-like).
 
     Returns:
@@ -161,7 +189,13 @@ def abdomen(seed: int, *, tumour: bool = True, modality: Modality = "CT") -> dic
     if tumour:
         rng = np.random.default_rng(tumour_seed)
         for kind in TUMOURS:
-            host, grown = _grow(kind, [shapes[name] for name in kind.hosts], rng, modality)
+            if varied:
+                kind = replace(kind, radius_mm=float(rng.choice(VARIED_RADII_MM[kind.name])))
+            host, grown = _grow(kind, [shapes[name] for name in kind.hosts], rng, modality, 0.05 if varied else 0.2)
+            way = int(rng.integers(3)) if varied and kind.name == "kidney_tumor" else 0
+            if way:
+                host = shapes[host.name]  # as it was: the tumour is no hole in it
+                grown = _beside(grown, host, shapes, outside=way == 1)
             shapes[host.name] = host
             shapes[grown.name] = grown
     return shapes

@@ -23,7 +23,7 @@ from monai_spatialqa.items.view import CaseView
 from monai_spatialqa.records.item import ItemCase
 from tests.items.lesion_voxels import Voxels, answer_of
 
-RULES = Rules()
+RULES = Rules(widest_range=100.0)  # lesions of a few voxels, so that every key is tried
 NAMES = [name for name, one in SUBTASKS.items() if one.make.__module__ in (lesions.__name__, lesion_relations.__name__)]
 SCENE_MAP = {
     "name": "scene",

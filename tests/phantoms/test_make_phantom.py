@@ -334,3 +334,21 @@ def test_a_phantoms_label_map_knows_tumours_and_vessels():
         "liver": ("liver_tumor",),
     }
     assert label_map.group("vessels") == ["aorta", "inferior_vena_cava"]
+
+
+def test_varied_tumours_lie_in_on_and_beside_their_organ():
+    """Their volumes are known all the same, and those on a kidney share no voxel with anything."""
+    seen = set()
+    for seed in range(9):
+        phantom = make_phantom(seed, varied=True)
+        voxel_mm3 = abs(np.linalg.det(phantom.affine[:3, :3]))
+        for name in ("liver_tumor", "kidney_tumor", "pancreas_tumor", "kidney_left", "kidney_right"):
+            solid = phantom.shapes[name]
+            found = np.count_nonzero(phantom.label == solid.label) * voxel_mm3
+            assert abs(found - solid.volume_mm3) <= solid.volume_error_bound_mm3(phantom.affine), (seed, name)
+        tumour = phantom.shapes["kidney_tumor"]
+        hosts = [phantom.shapes[name] for name in ("kidney_left", "kidney_right")]
+        inside = any(kidney.solid_contains(np.array([tumour.center_ras_mm]))[0] for kidney in hosts)
+        lateral = abs(tumour.center_ras_mm[0]) > 80 * phantom.scale
+        seen.add("inside" if inside else "lateral" if lateral else "medial")
+    assert seen == {"inside", "lateral", "medial"}
