@@ -10,7 +10,17 @@ from monai_spatialqa.items.wording import readable_name
 from monai_spatialqa.records.answer import Score
 from monai_spatialqa.records.item import LETTERS, Evidence, Item, Reference
 from monai_spatialqa.report.cards import WHY, Card, CardReply
-from monai_spatialqa.report.wording import AXES, NONE, TASKS, grouped, percent, plain, readable, tool_words
+from monai_spatialqa.report.wording import (
+    AXES,
+    NONE,
+    TASKS,
+    grouped,
+    outcome_words,
+    percent,
+    plain,
+    readable,
+    tool_words,
+)
 
 LONGEST_REPLY = 1200
 """Characters of a reply on a card."""
@@ -129,7 +139,7 @@ def reply_view(reply: CardReply, item: Item) -> ReplyView:
     score, reading = reply.score, reply.score.reading
     if not score.valid:
         state = "none"
-        verdict = "abstained" if reading.abstained else "not read" if score.outcome == "answered" else "failed"
+        verdict = "abstained" if reading.abstained else "not read" if score.outcome == "answered" else "no usable reply"
     elif item.format == "numeric":
         state = "right" if score.score >= 1 else "wrong" if score.score <= 0 else "partly"
         verdict = f"MRA {percent(score.score, 0)} %{_off(score)}"
@@ -171,5 +181,6 @@ def _read(reply: CardReply) -> str:
         parts.append(f"flags: {', '.join(map(readable, reading.flags))}")
     if score.outcome != "answered":
         problem = None if reply.answer is None else reply.answer.problem
-        parts.append(f"the call ended as {readable(score.outcome)}" + (f": {problem}" if problem else ""))
+        ended = "no answer" if score.kind == "baseline" else f"how the call ended: {outcome_words(score.outcome)}"
+        parts.append(ended + (f" ({problem})" if problem else ""))
     return "; ".join(parts) or NONE

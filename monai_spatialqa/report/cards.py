@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from monai_spatialqa.evaluation.ordering import MODEL, ORACLE, part_of
 from monai_spatialqa.records.answer import Answer, Score
 from monai_spatialqa.records.item import Item, Reference
 from monai_spatialqa.report.figures.scatter import is_slip
-from monai_spatialqa.report.wording import ORACLE
 
 Why = Literal["slip", "far_off", "wrong", "conflict", "unread", "failed", "task"]
 
@@ -130,7 +130,7 @@ def _cases(
         for reference in sorted(references, key=lambda reference: reference.item_id)
         if reference.item_id in of_item
     }
-    models = [run for run, found in scores.items() if any(s.kind != "baseline" and not s.blind for s in found)]
+    models = [run for run, found in scores.items() if any(part_of(score) == MODEL for score in found)]
     others = [run for run, found in scores.items() if any(score.model != ORACLE for score in found)]
     for run in models or others or scores:
         said = {answer.answer_id: answer for answer in answers.get(run, ())}

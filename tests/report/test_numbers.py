@@ -9,7 +9,7 @@ import pytest
 
 from monai_spatialqa.evaluation.result import FIGURES, Comparison, Figure, RunResult, Spent
 from monai_spatialqa.report import write_html
-from monai_spatialqa.report.wording import FIGURE_NAMES, TASKS, percent
+from monai_spatialqa.report.wording import FIGURE_NAMES, TASKS, percent, span
 from tests.report.factory import example_spent, made_comparison, made_items, made_run
 from tests.report.tree import Element, parse
 
@@ -22,7 +22,7 @@ def page_of(folder: Path, results: Sequence[RunResult], comparisons: Sequence[Co
 
 
 def interval(figure: Figure) -> str:
-    return f"{percent(figure.low)} to {percent(figure.high)}"
+    return span(percent(figure.low), percent(figure.high))
 
 
 def result_rows(tree: Element) -> list[Element]:
@@ -58,7 +58,9 @@ def test_rows_go_by_kind_then_family_and_size_and_baselines_last(tmp_path: Path)
         ("B-8", {"family": "B", "size_billion": 8}),
         ("unsized", {"family": "B"}),
         ("B-32", {"family": "B", "size_billion": 32}),
+        ("B-32 (blind)", {"family": "B", "size_billion": 32, "blind": True}),
         ("B-8 (blind)", {"family": "B", "size_billion": 8, "blind": True}),
+        ("words", {"kind": "text_only", "blind": True}),
         ("medical", {"kind": "2d_medical"}),
         ("random", {"kind": "baseline"}),
         ("A-70", {"family": "a", "size_billion": 70}),
@@ -70,7 +72,8 @@ def test_rows_go_by_kind_then_family_and_size_and_baselines_last(tmp_path: Path)
     told = [row.text.split(" ")[0] if row.attributes["scope"] == "row" else f"# {row.text}" for row in rows]
     assert told == [
         *("# 2D general", "A-70", "B-8", "B-32", "unsized", "# 2D medical", "medical", "# Native 3D", "native"),
-        *("# Baselines", "random", "always_a", "frequency", "B-8", "oracle"),
+        *("# Text only", "words", "# Without the image", "B-8", "B-32"),
+        *("# Baselines", "random", "always_a", "frequency", "oracle"),
     ]
 
 
@@ -98,7 +101,7 @@ def test_the_details_hold_every_figure_of_every_group(tmp_path: Path) -> None:
     tables = page_of(tmp_path, runs).by_id("details").all("table")
     overall = {row.one("th").text: [td.text for td in row.all("td")] for row in tables[0].one("tbody").all("tr")}
     for name in FIGURES:
-        shown = "0.12 0.10 to 0.20 n 54" if name == "median_log10_ratio" else "12.3 10.0 to 20.0 n 54"
+        shown = "0.12 0.10\N{EN DASH}0.20 n 54" if name == "median_log10_ratio" else "12.3 10.0\N{EN DASH}20.0 n 54"
         assert overall[FIGURE_NAMES[name]][0] == shown
     organs = next(table for table in tables if table.one("caption").text == "By organ")
     rows = {row.one("th").text: row.all("td") for row in organs.one("tbody").all("tr")}
@@ -130,7 +133,7 @@ def test_comparisons_stand_by_task_with_their_corrected_p(tmp_path: Path) -> Non
     assert row.one("th").text == "a minus b"
     cells = row.all("td")
     assert [cell.one(class_="head").text for cell in cells] == ["All", *TASKS]
-    assert cells[0].text == "All +10.0 (p below 0.05) 4.0 to 16.0 p < 0.001"
+    assert cells[0].text == "All +10.0 (p below 0.05) 4.0\N{EN DASH}16.0 p < 0.001"
     assert "best" in cells[0].classes
     assert cells[3].text == "EXT \N{MINUS SIGN}2.0 \N{MINUS SIGN}8.0 to 4.0 p 0.80"
     assert "best" not in cells[3].classes

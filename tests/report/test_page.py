@@ -247,7 +247,7 @@ def test_br_197_both_denominators_are_shown_and_named(tmp_path: Path) -> None:
     assert rows["Accuracy over all asked"] == "60.0 n 10"
     assert rows["Accuracy over those with a reply"] == "75.0 n 8"
     assert [td.text for td in tree.by_id("outcomes").all("tbody")[0].all("td")][2:6] == ["6", "0", "2", "2"]
-    assert "failed: service 2" in tree.by_id("outcomes").text
+    assert "no usable reply: the server failed 2" in tree.by_id("outcomes").text
 
 
 @pytest.mark.parametrize("names", [[], ["a", "a"]], ids=["no run", "one name twice"])
@@ -330,5 +330,5 @@ def test_a_failed_call_says_how_it_ended(tmp_path: Path) -> None:
     ]
     tree = parse(written(tmp_path / "r.html", [MadeRun(answers, [failed(s) for s in run.scores], run.result)], pairs))
     reply = tree.all(class_="reply")[0]
-    assert reply.one(class_="verdict").text == "failed"
-    assert "nothing read: truncated; the call ended as truncated: stopped at 16 tokens" in reply.text
+    assert reply.one(class_="verdict").text == "no usable reply"
+    assert "nothing read: truncated; how the call ended: cut off (stopped at 16 tokens)" in reply.text

@@ -46,7 +46,9 @@ def test_figures() -> None:
     assert shown(Figure(value=None, count=0)) == Shown("\N{EN DASH}", "", "0")
     assert shown(Figure(value=0.5, count=1234)) == Shown("50.0", "", "1\u202f234")
     assert shown(Figure(value=0.5, low=-0.1, high=1.0, count=3)) == Shown("50.0", "\N{MINUS SIGN}10.0 to 100.0", "3")
-    assert shown(Figure(value=3.0, low=-0.001, high=3.1, count=3), "median_log10_ratio").interval == "0.00 to 3.10"
+    assert (
+        shown(Figure(value=3.0, low=-0.001, high=3.1, count=3), "median_log10_ratio").interval == "0.00\N{EN DASH}3.10"
+    )
 
 
 @pytest.mark.parametrize(
