@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from monai_spatialqa.evaluation.result import FIGURES, Comparison, Figure, RunResult, Spent
+from monai_spatialqa.evaluation.table_text import markdown
 from monai_spatialqa.report import write_html
 from monai_spatialqa.report.wording import FIGURE_NAMES, TASKS, percent, span
 from tests.report.factory import example_spent, made_comparison, made_items, made_run
@@ -124,6 +126,56 @@ def test_blind_gain_and_rotations_are_told_where_there_are_any(tmp_path: Path) -
         in told.by_id("details").text
     )
     assert "CircularEval: right in every rotation" in told.by_id("details").text
+
+
+def test_models_stand_with_and_without_the_image_beside_each_other(tmp_path: Path) -> None:
+    gain = Figure(value=0.2, low=0.1, high=0.3, count=45)
+    seeing = made_run(PAIRS, "m", skill=0.9, blind_gain=gain).result
+    blind = made_run(PAIRS, "m (blind)", skill=0.2, blind=True, model="m").result
+    section = page_of(tmp_path, [blind, seeing]).by_id("results")
+    table = next(each for each in section.all("table") if each.one("caption").text == "With and without the image")
+    (row,) = table.one("tbody").all("tr")
+    values = [percent(run.overall.figures["accuracy_all"].value) for run in (seeing, blind)]
+    assert [cell.text.split()[0] for cell in row.all("td")] == [*values, "+20.0"]
+    assert "With and without the image" not in page_of(tmp_path, [made_run(PAIRS, "m").result]).text
+
+
+def test_circular_accuracy_stands_beside_that_of_the_first_rotation(tmp_path: Path) -> None:
+    figures = {
+        "circular_accuracy": Figure(value=0.25, count=45),
+        "rotation_consistency": Figure(value=0.5, count=45),
+    }
+    result = made_run(PAIRS, "m").result.model_copy(update=figures)
+    section = page_of(tmp_path, [result, made_run(PAIRS, "n").result]).by_id("results")
+    table = next(each for each in section.all("table") if "CircularEval" in each.one("caption").text)
+    (row,) = table.one("tbody").all("tr")
+    first = percent(result.overall.figures["accuracy_all"].value)
+    assert [cell.text.split()[0] for cell in row.all("td")] == [first, "25.0", "50.0"]
+
+
+def test_a_silent_baseline_has_not_failed(tmp_path: Path) -> None:
+    result = made_run(PAIRS, "frequency", kind="baseline").result
+    counts = result.counts.model_copy(update={"failed": {"empty": 1}, "reasons": {}})
+    section = page_of(tmp_path, [result.model_copy(update={"counts": counts})]).by_id("outcomes")
+    assert "no answer: the other questions tell a baseline nothing 1" in section.text
+    assert "no usable reply: empty" not in section.text
+
+
+def test_the_page_and_the_table_for_a_paper_have_one_order(tmp_path: Path) -> None:
+    given: list[tuple[str, dict[str, Any]]] = [
+        ("oracle", {"kind": "baseline"}),
+        ("A-30 (blind)", {"size_billion": 30, "family": "A", "blind": True}),
+        ("A-4 (blind)", {"size_billion": 4, "family": "A", "blind": True}),
+        ("random", {"kind": "baseline"}),
+        ("words", {"kind": "text_only", "blind": True}),
+        ("A-30", {"size_billion": 30, "family": "A"}),
+        ("A-4", {"size_billion": 4, "family": "A"}),
+    ]
+    runs = [made_run(PAIRS, name, **fields).result for name, fields in given]
+    rows = [row.one("th").one(class_="run").text for row in result_rows(page_of(tmp_path, runs))]
+    assert rows == ["A-4", "A-30", "words", "A-4 (blind)", "A-30 (blind)", "random", "oracle"]
+    lines = markdown(runs).splitlines()[2:9]
+    assert [line.split(" | ")[0].removeprefix("| ") for line in lines] == rows
 
 
 def test_comparisons_stand_by_task_with_their_corrected_p(tmp_path: Path) -> None:
