@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from monai_spatialqa.items.wording import readable_name
 from monai_spatialqa.records.answer import Score
 from monai_spatialqa.records.item import LETTERS, Evidence, Item, Reference
-from monai_spatialqa.report.cards import WHY, Card, CardReply
+from monai_spatialqa.report.cards import WHY, Card, CardPicture, CardReply
 from monai_spatialqa.report.wording import (
     AXES,
     NONE,
@@ -64,15 +64,14 @@ class CardView:
     key: str
     evidence: tuple[str, ...]
     replies: tuple[ReplyView, ...]
-    picture: str
-    picture_size: tuple[int, int]
-    picture_words: str
+    slices: tuple[str, ...]
+    picture: CardPicture
 
 
 def card_view(card: Card, number: int) -> CardView:
     """The text of a card; ``number`` makes its anchor."""
-    item, reference, picture = card.item, card.reference, card.picture
-    data = None if picture is None else picture.data
+    item, reference = card.item, card.reference
+    picture = card.picture or CardPicture(words="no picture was drawn")
     return CardView(
         anchor=f"case-{number}",
         reasons=tuple(WHY[why] for why in card.why),
@@ -82,11 +81,10 @@ def card_view(card: Card, number: int) -> CardView:
         key=_key(item, reference),
         evidence=_evidence(reference.evidence),
         replies=tuple(reply_view(reply, item) for reply in card.replies),
-        picture=""
-        if picture is None or data is None
-        else f"data:{picture.media_type};base64,{base64.b64encode(data).decode('ascii')}",
-        picture_size=(0, 0) if picture is None else picture.size,
-        picture_words="no picture was drawn" if picture is None else picture.words,
+        slices=tuple(
+            f"data:{picture.media_type};base64,{base64.b64encode(each).decode('ascii')}" for each in picture.slices
+        ),
+        picture=picture,
     )
 
 

@@ -265,15 +265,18 @@ def test_pictures_lie_inside_the_page_with_words(tmp_path: Path) -> None:
         {"run": run.answers},
         [item for item, _ in pairs],
         [reference for _, reference in pairs],
-        draw=lambda item, reference: CardPicture(b"\xff\xd8picture", "image/jpeg", (100, 40), f"slices of {item.task}"),
+        draw=lambda item, reference: CardPicture(
+            (b"\xff\xd8a", b"\xff\xd8b"), "image/jpeg", (100, 40), f"slices of {item.task}"
+        ),
     )
     path = write_html(tmp_path / "r.html", [run.result], [], cards, title="t", about={})
-    images = parse(path.read_text(encoding="utf-8")).by_id("cases").all("img")
-    assert len(images) == len(cards) == 6
-    for image in images:
-        assert image.attributes["src"] == "data:image/jpeg;base64," + base64.b64encode(b"\xff\xd8picture").decode()
-        assert (image.attributes["width"], image.attributes["height"]) == ("100", "40")
-        assert (image.attributes["alt"] or "").startswith("slices of ")
+    pictures = parse(path.read_text(encoding="utf-8")).by_id("cases").all("div", "slices")
+    assert len(pictures) == len(cards) == 6
+    for picture in pictures:
+        assert (picture.attributes["aria-label"] or "").startswith("slices of ")
+        for image, data in zip(picture.all("img"), (b"\xff\xd8a", b"\xff\xd8b"), strict=True):
+            assert image.attributes["src"] == "data:image/jpeg;base64," + base64.b64encode(data).decode()
+            assert (image.attributes["width"], image.attributes["height"]) == ("100", "40")
 
 
 def card_of(tree: Element, words: str) -> Element:
