@@ -136,9 +136,8 @@ class Page:
         target.parent.mkdir(parents=True, exist_ok=True)
         temporary = target.with_name(f".{uuid.uuid4().hex}.png")
         try:
-            self.canvas.print_png(
-                str(temporary), metadata={"Software": None, "Description": f"{_CONVENTION}   |   {note}"}
-            )
+            told = {"Software": None, "Description": f"{_CONVENTION}   |   {note}"}
+            self.canvas.print_png(str(temporary), metadata=told)
             temporary.replace(target)
         finally:
             temporary.unlink(missing_ok=True)

@@ -100,8 +100,9 @@ def select_cards(
     structures first), cases on which runs disagree, wrong choices without any flag where the key is farthest from the
     next answer, replies that could not be read, numbers that are farthest off, and calls without a usable reply. Among
     those, questions, kinds of question and scans that no card shows yet go first, so that one fault which repeats
-    itself does not fill the page. Only the first repeat of the unrotated question counts. Baselines and runs without the image choose no case, as long as
-    there is another run, and have no reply on a card; without any the baselines do, save the oracle.
+    itself does not fill the page. Only the first repeat of the unrotated question counts. Baselines and runs without
+    the image choose no case, as long as there is another run, and have no reply on a card; without any the baselines
+    do, save the oracle.
 
     Args:
         scores: run -> its scores.

@@ -64,8 +64,8 @@ def _row(row: Bar, top: float) -> list[Markup]:
     ]
     if figure.low is not None and figure.high is not None:
         low, high = _x(figure.low), _x(figure.high)
-        parts.append(line(low, middle, high, middle, "whisker"))
-        parts += [line(end, middle - 4, end, middle + 4, "whisker") for end in (low, high)]
+        strokes = [(low, middle, high, middle), *((end, middle - 4, end, middle + 4) for end in (low, high))]
+        parts += [line(*stroke, style) for style in ("whisker-case", "whisker") for stroke in strokes]
     parts.append(text(_WIDTH - 2, middle + 4, percent(figure.value), "value", "end"))
     return parts
 
