@@ -11,7 +11,7 @@ from monai_spatialqa.evaluation.result import Figure
 from monai_spatialqa.report.figures.svg import drawing, line, tag, text, with_title, wrapped
 from monai_spatialqa.report.wording import NONE, percent
 
-_WIDTH, _LEFT, _RIGHT = 360.0, 8.0, 46.0
+_WIDTH, _LEFT, _RIGHT = 360.0, 8.0, 52.0
 _ROW, _BAR, _TOP, _BOTTOM = 40.0, 12.0, 6.0, 22.0
 _TICKS = (0.0, 0.25, 0.5, 0.75, 1.0)
 _NAME_LINE, _LETTERS = 16.0, 46.0

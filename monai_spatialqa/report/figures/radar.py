@@ -53,15 +53,15 @@ def radar(title: str, spokes: Mapping[str, str], lines: Sequence[RadarLine], *, 
         x, y = _at(place, len(keys), 1.0)
         parts.append(line(*_CENTRE, x, y, "axis-line"))
         parts.append(_label(place, len(keys), spokes[key], any(_value(each, key) is not None for each in lines)))
-    for ring in (0.5, 1.0):
-        x, y = _at(0.5, len(keys), ring)  # between two spokes, where no mark stands
-        parts.append(text(x, y + 4, percent(ring, 0), "tick", "middle"))
     shared = [sum(_value(each, key) is not None for each in lines) > 1 for key in keys]
     shifts = {each.style: [_BESIDE[each.style] * both for both in shared] for each in lines}
     for each in lines:
         parts += _shape(each, keys, shifts[each.style])
     for each in lines:
         parts += _marks(each, keys, shifts[each.style], spokes, smallest_count)
+    for ring in (0.5, 1.0):
+        x, y = _at(0.5, len(keys), ring)  # between two spokes, where no mark stands; over the lines that cross there
+        parts.append(text(x, y + 4, percent(ring, 0), "tick", "middle"))
     return drawing(_WIDTH, _HEIGHT, title, _described(spokes, lines), *parts)
 
 
