@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import get_args
 
+from monai_spatialqa.evaluation.ordering import MODEL, in_order, part_of
 from monai_spatialqa.evaluation.result import Comparison, Figure, RunResult
 from monai_spatialqa.records.item import TaskCode
 
@@ -30,7 +31,7 @@ def result_lines(results: Sequence[RunResult]) -> list[str]:
     Args:
         results: of runs on the same items.
     """
-    ordered = _ordered(results)
+    ordered = in_order(results)
     rows = [["", "AVG", "MCA", *TASKS]]
     rows += [
         [result.run, _value(result.paper_average), _value(result.macro_average), *_cells(result, _value)]
@@ -44,7 +45,7 @@ def result_lines(results: Sequence[RunResult]) -> list[str]:
         ).rstrip()
         for row in rows
     ]
-    models = sum(not _place(result) for result in ordered)
+    models = sum(part_of(result) == MODEL for result in ordered)
     if 0 < models < len(ordered):
         lines.insert(1 + models, "-" * max(map(len, lines)))
     return [*lines, "", *notes(ordered)]
@@ -75,7 +76,7 @@ def notes(results: Sequence[RunResult]) -> list[str]:
 
 def markdown(results: Sequence[RunResult], comparisons: Sequence[Comparison] = ()) -> str:
     """The table in Markdown, with 95 % intervals, validity and denominators; then the comparisons."""
-    ordered = _ordered(results)
+    ordered = in_order(results)
     rows = [["run", "kind", "AVG", "MCA", *TASKS, "read"], ["---"] * 2 + ["---:"] * (len(TASKS) + 3)]
     for result in ordered:
         averages = map(_with_interval, (result.paper_average, result.macro_average))
@@ -103,17 +104,6 @@ def markdown(results: Sequence[RunResult], comparisons: Sequence[Comparison] = (
         ]
         parts.append(_piped(told))
     return "\n\n".join(parts) + "\n"
-
-
-def _ordered(results: Iterable[RunResult]) -> list[RunResult]:
-    return sorted(results, key=_place)
-
-
-def _place(result: RunResult) -> int:
-    """Models, then models that were asked without the images, then baselines."""
-    if result.kind == "baseline":
-        return 2
-    return int(result.blind and result.kind != "text_only")
 
 
 def _cells(result: RunResult, told: Callable[[Figure | None], str]) -> list[str]:

@@ -60,7 +60,8 @@ def draw_case_card(
     On each slice: the structure's outline and its box (dashed, projected), those of a second structure, a measured
     line (projected), letters of the patient's directions and a scale bar, in radiological convention. All three have
     the same scale, true to the voxel size. The grid is shown as it is, never resampled: on an oblique one the letters
-    name the closest directions and the card says by how many degrees they are off.
+    name the closest directions and the card says by how many degrees they are off. What stands at its foot (convention,
+    window, voxel size) is also in the PNG's ``Description``.
 
     Args:
         image: (X, Y, Z) intensities on the label's grid, or None to draw the labels only.
@@ -121,8 +122,9 @@ def draw_case_card(
     if segment is not None:
         legend.append(LegendEntry(SEGMENT_COLOUR, "-", "measured line, projected"))
     page.add_header(title, segment_text, STRUCTURE_COLOUR if segment is None else SEGMENT_COLOUR)
-    page.add_footer(legend, _notes(shown, modality, matrix, spacing, labels.shape, field))
-    return page.save(target)
+    notes = _notes(shown, modality, matrix, spacing, labels.shape, field)
+    page.add_footer(legend, notes)
+    return page.save(target, notes)
 
 
 def _matching(image: Volume, shape: tuple[int, ...], affine: npt.ArrayLike) -> Volume:

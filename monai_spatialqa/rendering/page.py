@@ -38,6 +38,19 @@ class LegendEntry(NamedTuple):
     text: str
 
 
+def slice_boxes(width: int, height: int) -> list[tuple[int, int, int, int]]:
+    """Where the three slices of a card stand, each with its caption: left, top, right, bottom in pixels.
+
+    Args:
+        width: of the card, pixels.
+        height: of the card, pixels.
+    """
+    scale = width / (3 * (_CELL_INCH + _GAP_INCH) + _GAP_INCH)
+    lefts = [scale * (_GAP_INCH + column * (_CELL_INCH + _GAP_INCH)) for column in range(3)]
+    top, bottom = round(scale * _HEADER_INCH), round(height - scale * _FOOTER_INCH)
+    return [(round(left), top, round(left + scale * _CELL_INCH), bottom) for left in lefts]
+
+
 @dataclass(frozen=True, eq=False)
 class Page:
     """An empty card.
@@ -118,12 +131,13 @@ class Page:
         write(self.figure, _EDGE_INCH / width, 0.38 / height, _CONVENTION, **small)
         write(self.figure, _EDGE_INCH / width, 0.17 / height, notes, **small)
 
-    def save(self, target: Path) -> Path:
-        """Write the PNG by way of a temporary file; equal pages give equal bytes."""
+    def save(self, target: Path, note: str) -> Path:
+        """Write the PNG by way of a temporary file, with a note as its description; equal pages give equal bytes."""
         target.parent.mkdir(parents=True, exist_ok=True)
         temporary = target.with_name(f".{uuid.uuid4().hex}.png")
         try:
-            self.canvas.print_png(str(temporary), metadata={"Software": None})
+            told = {"Software": None, "Description": f"{_CONVENTION}   |   {note}"}
+            self.canvas.print_png(str(temporary), metadata=told)
             temporary.replace(target)
         finally:
             temporary.unlink(missing_ok=True)

@@ -4,16 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from monai_spatialqa.evaluation.ordering import in_order
 from monai_spatialqa.evaluation.result import Comparison, RunResult, Spent
 from monai_spatialqa.report.result_table import Cell, Row, Table
-from monai_spatialqa.report.wording import NONE, TASKS, Shown, duration, grouped, in_order, p_value, plain, readable
-from monai_spatialqa.report.wording import shown as figure_shown
+from monai_spatialqa.report.wording import (
+    NONE,
+    TASKS,
+    Shown,
+    duration,
+    grouped,
+    outcome_words,
+    p_value,
+    plain,
+    readable,
+    signed,
+)
 
 _SIGNIFICANT = 0.05
 _MOST_IDS = 20
 
 
-OUTCOME_HEADS = ("Items", "Answers", "Read", "Abstained", "Not read", "Failed", "Missing", "Unknown ids")
+OUTCOME_HEADS = ("Items", "Answers", "Read", "Abstained", "Not read", "No usable reply", "Missing", "Unknown ids")
 
 
 def outcome_table(results: Sequence[RunResult]) -> Table:
@@ -32,7 +43,7 @@ def reason_table(results: Sequence[RunResult]) -> Table:
     ordered = in_order(results)
     found = [
         {f"not read: {readable(name)}": count for name, count in result.counts.reasons.items()}
-        | {f"failed: {readable(name)}": count for name, count in result.counts.failed.items()}
+        | {_failure(result, name): count for name, count in result.counts.failed.items()}
         for result in ordered
     ]
     sums = {name: sum(each.get(name, 0) for each in found) for name in {name for each in found for name in each}}
@@ -41,7 +52,14 @@ def reason_table(results: Sequence[RunResult]) -> Table:
         (name, tuple(Shown(grouped(found[place].get(name, 0))) for place in kept))
         for name in sorted(sums, key=lambda name: (-sums[name], name))
     ]
-    return Table("Reasons of failures", ("Reason", *(ordered[place].run for place in kept)), tuple(rows))
+    return Table("Why nothing was read", ("Reason", *(ordered[place].run for place in kept)), tuple(rows))
+
+
+def _failure(result: RunResult, outcome: str) -> str:
+    """How calls ended; a baseline makes none, and is silent where the other questions tell it nothing."""
+    if result.kind == "baseline" and outcome == "empty":
+        return "no answer: the other questions tell a baseline nothing"
+    return f"no usable reply: {outcome_words(outcome)}"
 
 
 def ids_told(results: Sequence[RunResult]) -> list[str]:
@@ -108,8 +126,6 @@ def _compared(task: str, comparison: Comparison | None) -> Cell:
     head = "All" if task == "all" else task
     if comparison is None or comparison.difference.value is None:
         return Cell(head, Shown(NONE))
-    words = figure_shown(comparison.difference)
-    sign = "+" if comparison.difference.value > 0 and words.value != "0.0" else ""
     surely = comparison.p_holm is not None and comparison.p_holm < _SIGNIFICANT
     told = "" if comparison.p_holm is None else f"p {p_value(comparison.p_holm)}"
-    return Cell(head, words._replace(value=sign + words.value), told, surely)
+    return Cell(head, signed(comparison.difference), told, surely)

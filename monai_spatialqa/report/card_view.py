@@ -9,8 +9,18 @@ from dataclasses import dataclass
 from monai_spatialqa.items.wording import readable_name
 from monai_spatialqa.records.answer import Score
 from monai_spatialqa.records.item import LETTERS, Evidence, Item, Reference
-from monai_spatialqa.report.cards import WHY, Card, CardReply
-from monai_spatialqa.report.wording import AXES, NONE, TASKS, grouped, percent, plain, readable, tool_words
+from monai_spatialqa.report.cards import WHY, Card, CardPicture, CardReply
+from monai_spatialqa.report.wording import (
+    AXES,
+    NONE,
+    TASKS,
+    grouped,
+    outcome_words,
+    percent,
+    plain,
+    readable,
+    tool_words,
+)
 
 LONGEST_REPLY = 1200
 """Characters of a reply on a card."""
@@ -54,15 +64,14 @@ class CardView:
     key: str
     evidence: tuple[str, ...]
     replies: tuple[ReplyView, ...]
-    picture: str
-    picture_size: tuple[int, int]
-    picture_words: str
+    slices: tuple[str, ...]
+    picture: CardPicture
 
 
 def card_view(card: Card, number: int) -> CardView:
     """The text of a card; ``number`` makes its anchor."""
-    item, reference, picture = card.item, card.reference, card.picture
-    data = None if picture is None else picture.data
+    item, reference = card.item, card.reference
+    picture = card.picture or CardPicture(words="no picture was drawn")
     return CardView(
         anchor=f"case-{number}",
         reasons=tuple(WHY[why] for why in card.why),
@@ -72,11 +81,10 @@ def card_view(card: Card, number: int) -> CardView:
         key=_key(item, reference),
         evidence=_evidence(reference.evidence),
         replies=tuple(reply_view(reply, item) for reply in card.replies),
-        picture=""
-        if picture is None or data is None
-        else f"data:{picture.media_type};base64,{base64.b64encode(data).decode('ascii')}",
-        picture_size=(0, 0) if picture is None else picture.size,
-        picture_words="no picture was drawn" if picture is None else picture.words,
+        slices=tuple(
+            f"data:{picture.media_type};base64,{base64.b64encode(each).decode('ascii')}" for each in picture.slices
+        ),
+        picture=picture,
     )
 
 
@@ -129,7 +137,7 @@ def reply_view(reply: CardReply, item: Item) -> ReplyView:
     score, reading = reply.score, reply.score.reading
     if not score.valid:
         state = "none"
-        verdict = "abstained" if reading.abstained else "not read" if score.outcome == "answered" else "failed"
+        verdict = "abstained" if reading.abstained else "not read" if score.outcome == "answered" else "no usable reply"
     elif item.format == "numeric":
         state = "right" if score.score >= 1 else "wrong" if score.score <= 0 else "partly"
         verdict = f"MRA {percent(score.score, 0)} %{_off(score)}"
@@ -171,5 +179,6 @@ def _read(reply: CardReply) -> str:
         parts.append(f"flags: {', '.join(map(readable, reading.flags))}")
     if score.outcome != "answered":
         problem = None if reply.answer is None else reply.answer.problem
-        parts.append(f"the call ended as {readable(score.outcome)}" + (f": {problem}" if problem else ""))
+        ended = "no answer" if score.kind == "baseline" else f"how the call ended: {outcome_words(score.outcome)}"
+        parts.append(ended + (f" ({problem})" if problem else ""))
     return "; ".join(parts) or NONE

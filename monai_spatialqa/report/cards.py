@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from monai_spatialqa.evaluation.ordering import MODEL, ORACLE, part_of
 from monai_spatialqa.records.answer import Answer, Score
 from monai_spatialqa.records.item import Item, Reference
 from monai_spatialqa.report.figures.scatter import is_slip
-from monai_spatialqa.report.wording import ORACLE
 
 Why = Literal["slip", "far_off", "wrong", "conflict", "unread", "failed", "task"]
 
@@ -24,6 +25,9 @@ WHY: dict[Why, str] = {
 }
 """Why a case is shown, in the words of the card."""
 
+Drawn = Literal["structure", "other", "box", "segment", "figure"]
+"""What a legend tells of: outlines, bounding boxes, the measured line, a figure that has no line."""
+
 _RIGHT_NUMBER, _WRONG_NUMBER = 0.8, 0.2
 _ORDER: tuple[Why, ...] = ("slip", "conflict", "wrong", "unread", "far_off", "failed")
 
@@ -33,16 +37,21 @@ class CardPicture:
     """The picture of a card, or the reason why there is none.
 
     Attributes:
-        data: bytes of a JPEG or PNG; None without a picture.
-        media_type: of the bytes.
-        size: width and height in pixels.
-        words: what the picture shows (its alternative text), or why there is none.
+        slices: JPEGs or PNGs of one size, which stand side by side, or below each other on a narrow screen; none
+            without a picture.
+        media_type: of their bytes.
+        size: width and height of one in pixels.
+        words: what they show (their alternative text), or why there are none.
+        legend: what is drawn and what it stands for.
+        note: how they are shown: convention, window, voxel size.
     """
 
-    data: bytes | None
+    slices: tuple[bytes, ...] = ()
     media_type: str = "image/jpeg"
     size: tuple[int, int] = (0, 0)
     words: str = ""
+    legend: tuple[tuple[Drawn, str], ...] = ()
+    note: str = ""
 
 
 @dataclass(frozen=True)
@@ -72,6 +81,7 @@ class _Case:
     replies: list[CardReply] = field(default_factory=list)
 
 
+_Choice = tuple[Why, _Case]
 Draw = Callable[[Item, Reference], CardPicture]
 
 
@@ -88,9 +98,11 @@ def select_cards(
 
     Of each task one case at least, as far as ``most`` allows; the rest in turn from slips of a thousand (the largest
     structures first), cases on which runs disagree, wrong choices without any flag where the key is farthest from the
-    next answer, replies that could not be read, numbers that are farthest off, and calls without a usable reply. Only
-    the first repeat of the unrotated question counts. Baselines and runs without the image choose no case, as long as
-    there is another run, and have no reply on a card; without any the baselines do, save the oracle.
+    next answer, replies that could not be read, numbers that are farthest off, and calls without a usable reply. Among
+    those, questions, kinds of question and scans that no card shows yet go first, so that one fault which repeats
+    itself does not fill the page. Only the first repeat of the unrotated question counts. Baselines and runs without
+    the image choose no case, as long as there is another run, and have no reply on a card; without any the baselines
+    do, save the oracle.
 
     Args:
         scores: run -> its scores.
@@ -102,20 +114,20 @@ def select_cards(
     """
     cases = _cases(scores, answers, items, references)
     ranked = {why: _ranked(why, cases) for why in _ORDER}
-    chosen: dict[str, list[Why]] = {}
-    for task in dict.fromkeys(case.item.task for case in cases):
-        if len(chosen) < most:
-            why, case = next(_of_task(task, ranked), ("task", _first_of(task, cases)))
-            chosen.setdefault(case.item.item_id, []).append(why)
-    turns: dict[Why, Iterator[_Case]] = {why: iter(found) for why, found in ranked.items()}
+    chosen: dict[str, _Choice] = {}
+    for task in list(dict.fromkeys(case.item.task for case in cases))[:most]:
+        why, case = _of_task(task, cases, ranked, chosen)
+        chosen[case.item.item_id] = why, case
+    turns = list(_ORDER)
     while turns and len(chosen) < most:
         for why in list(turns):
-            fresh = next((case for case in turns[why] if case.item.item_id not in chosen), None)
-            if fresh is None:
-                del turns[why]
+            fresh = [case for case in ranked[why] if case.item.item_id not in chosen]
+            if not fresh:
+                turns.remove(why)
             elif len(chosen) < most:
-                chosen[fresh.item.item_id] = [why]
-    return [_card(case, ranked, chosen[case.item.item_id], draw) for case in _in_reading_order(cases, chosen)]
+                case = _least_alike(fresh, chosen)
+                chosen[case.item.item_id] = why, case
+    return [_card(case, ranked, why, draw) for why, case in _in_reading_order(chosen.values())]
 
 
 def _cases(
@@ -130,7 +142,7 @@ def _cases(
         for reference in sorted(references, key=lambda reference: reference.item_id)
         if reference.item_id in of_item
     }
-    models = [run for run, found in scores.items() if any(s.kind != "baseline" and not s.blind for s in found)]
+    models = [run for run, found in scores.items() if any(part_of(score) == MODEL for score in found)]
     others = [run for run, found in scores.items() if any(score.model != ORACLE for score in found)]
     for run in models or others or scores:
         said = {answer.answer_id: answer for answer in answers.get(run, ())}
@@ -185,24 +197,40 @@ def _is_wrong(score: Score) -> bool:
     return score.valid and score.score <= (_WRONG_NUMBER if score.format == "numeric" else 0.0)
 
 
-def _of_task(task: str, ranked: Mapping[Why, Sequence[_Case]]) -> Iterator[tuple[Why, _Case]]:
-    return ((why, case) for why in _ORDER for case in ranked[why] if case.item.task == task)
-
-
-def _first_of(task: str, cases: Sequence[_Case]) -> _Case:
-    """Of a task without any fault: the lowest score, then the first id."""
+def _of_task(
+    task: str, cases: Sequence[_Case], ranked: Mapping[Why, Sequence[_Case]], chosen: Mapping[str, _Choice]
+) -> _Choice:
+    """The case of a task: of the fault that fewest cards show; without any fault, the lowest score."""
+    shown = [why for why, _ in chosen.values()]
+    for why in sorted(_ORDER, key=shown.count):
+        own = [case for case in ranked[why] if case.item.task == task]
+        if own:
+            return why, _least_alike(own, chosen)
     own = [case for case in cases if case.item.task == task]
-    return min(own, key=lambda case: (min(reply.score.score for reply in case.replies), case.item.item_id))
+    own.sort(key=lambda case: (min(reply.score.score for reply in case.replies), case.item.item_id))
+    return "task", _least_alike(own, chosen)
 
 
-def _in_reading_order(cases: Sequence[_Case], chosen: Mapping[str, Sequence[Why]]) -> list[_Case]:
+def _least_alike(found: Sequence[_Case], chosen: Mapping[str, _Choice]) -> _Case:
+    """The first of the cases that repeat least of what is chosen: question first, then its kind and its scan."""
+    shown = [case.item for _, case in chosen.values()]
+    questions = Counter(item.question for item in shown)
+    kinds, scans = (Counter(each) for each in ((i.subtask for i in shown), (i.case.case_id for i in shown)))
+
+    def repeated(case: _Case) -> tuple[int, int]:
+        item = case.item
+        return questions[item.question], kinds[item.subtask] + scans[item.case.case_id]
+
+    return min(found, key=repeated)
+
+
+def _in_reading_order(chosen: Iterable[_Choice]) -> list[_Choice]:
     """By reason, then by id."""
     order = [*_ORDER, "task"]
-    kept = [case for case in cases if case.item.item_id in chosen]
-    return sorted(kept, key=lambda case: (order.index(chosen[case.item.item_id][0]), case.item.item_id))
+    return sorted(chosen, key=lambda choice: (order.index(choice[0]), choice[1].item.item_id))
 
 
-def _card(case: _Case, ranked: Mapping[Why, Sequence[_Case]], reasons: Sequence[Why], draw: Draw | None) -> Card:
-    others = [why for why in _ORDER if why not in reasons and any(case is each for each in ranked[why])]
-    card = Card(case.item, case.reference, (*reasons, *others), tuple(case.replies))
+def _card(case: _Case, ranked: Mapping[Why, Sequence[_Case]], chosen: Why, draw: Draw | None) -> Card:
+    others = [why for why in _ORDER if why != chosen and any(case is each for each in ranked[why])]
+    card = Card(case.item, case.reference, (chosen, *others), tuple(case.replies))
     return card if draw is None else replace(card, picture=draw(case.item, case.reference))

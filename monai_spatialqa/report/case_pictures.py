@@ -44,16 +44,16 @@ class CasePictures:
         case = item.case.case_id
         measurement = self._measurements.get(case)
         if measurement is None:
-            return CardPicture(None, words=f"no picture: there is no measurement of case {case}")
+            return CardPicture(words=f"no picture: there is no measurement of case {case}")
         label = self._path(measurement.source.path)
         if label is None:
-            return CardPicture(None, words="no picture: the measurement names no file")
+            return CardPicture(words="no picture: the measurement names no file")
         if not label.exists():
-            return CardPicture(None, words=f"no picture: the file {label.name} is not there")
+            return CardPicture(words=f"no picture: the file {label.name} is not there")
         try:
             voxels = self._voxels(measurement, label, item)
         except SpatialQAError as error:
-            return CardPicture(None, words=f"no picture: {error.problem}")
+            return CardPicture(words=f"no picture: {error.problem}")
         return make_card_picture(measurement, None, label, item, reference, voxels=voxels, modality=self._modality)
 
     def _voxels(self, measurement: Measurement, label: Path, item: Item) -> CardVoxels:

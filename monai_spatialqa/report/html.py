@@ -17,15 +17,17 @@ from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescap
 from markupsafe import Markup
 
 from monai_spatialqa.errors import SettingsError
+from monai_spatialqa.evaluation.ordering import BASELINE, WITHOUT_IMAGE, in_order, part_of
 from monai_spatialqa.evaluation.result import Comparison, RunResult
 from monai_spatialqa.records.answer import Score
 from monai_spatialqa.records.files import write_text_atomic
 from monai_spatialqa.report.accounts import comparison_rows, ids_told, outcome_table, reason_table, spent_table
 from monai_spatialqa.report.card_view import card_view
 from monai_spatialqa.report.cards import Card
+from monai_spatialqa.report.checks import image_table, rotation_table
 from monai_spatialqa.report.plots import SMALLEST_COUNT, heat_maps, tumour_radars, volume_bars, volume_scatters
 from monai_spatialqa.report.result_table import HEADS, breakdown_tables, count_table, overall_table, result_blocks
-from monai_spatialqa.report.wording import TASKS, amount, grouped, in_order, is_baseline
+from monai_spatialqa.report.wording import TASKS, amount, grouped, is_baseline
 
 OPEN_FIGURES = 6
 """Figures of a kind that stand open; further ones unfold."""
@@ -97,6 +99,7 @@ def render(
         "heads": HEADS,
         "tasks": TASKS,
         "counts": count_table(results),
+        "checks": [image_table(results), rotation_table(results)],
         "overall": overall_table(results),
         "breakdowns": breakdown_tables(results),
         "heat_maps": heat_maps(results, scores, smallest_count),
@@ -139,12 +142,13 @@ def facts(results: Sequence[RunResult], about: Mapping[str, str]) -> dict[str, s
     """What was run: what the results say, then what is known beside them; the latter wins."""
     ordered = in_order(results)
     models = [result for result in ordered if not is_baseline(result)]
+    parts = [part_of(result) for result in ordered]
+    unseen = parts.count(WITHOUT_IMAGE)
+    told = [amount(len(models), "model run")] * bool(models)
+    told += [f"{grouped(unseen)} without the image"] * bool(unseen)
+    told += [amount(parts.count(BASELINE), "baseline")] * (BASELINE in parts)
     found = {
-        "Runs": ", ".join(
-            amount(count, words)
-            for count, words in ((len(models), "model run"), (len(ordered) - len(models), "baseline"))
-            if count
-        ),
+        "Runs": ", ".join(told),
         "Models": _each(result.model for result in models) or "none: baselines only",
         "Items": _range([result.counts.items for result in ordered]),
         "Views": _each(result.views for result in models),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,13 +19,16 @@ from monai_spatialqa.readers.scans import Scan
 from monai_spatialqa.records import Measurement, Pair
 from monai_spatialqa.records.item import Evidence, Item, Reference
 from monai_spatialqa.rendering import draw_case_card
+from monai_spatialqa.rendering.page import slice_boxes
 from monai_spatialqa.rendering.windows import Modality
-from monai_spatialqa.report.cards import CardPicture
+from monai_spatialqa.report.cards import CardPicture, Drawn
 from monai_spatialqa.report.wording import AXES, plain, tool_words
 
-WIDTH_PIXELS = 1000
+SLICE_PIXELS = 420
+"""Width of a slice."""
+
 _QUALITIES = (82, 70, 55, 40)
-_LARGEST_BYTES = 110_000
+_LARGEST_BYTES = 36_000
 _BETWEEN_CENTRES = ("center_distance", "offset")
 
 
@@ -73,16 +76,17 @@ def make_card_picture(
         modality: of the scan, where the question does not say. Without either, the window is taken from the image.
 
     Returns:
-        A JPEG of 1000 pixels width, of the best quality that keeps it under 110 kB, or the reason why there is none.
+        Three JPEGs of 420 pixels width, each of the best quality that keeps it under 36 kB, or the reason why there
+        are none.
     """
     shown = what_is_shown(measurement, item, reference)
     if shown is None:
-        return CardPicture(None, words="no picture: what it is about has no place in the measured scan")
+        return CardPicture(words="no picture: what it is about has no place in the measured scan")
     if voxels is None:
         missing = [path for path in _paths(label) if not path.exists()]
         if label is None or missing:
             named = f"the file {missing[0].name} is not there" if missing else "no label map was given"
-            return CardPicture(None, words=f"no picture: {named}")
+            return CardPicture(words=f"no picture: {named}")
     try:
         if voxels is None:
             assert label is not None
@@ -90,7 +94,7 @@ def make_card_picture(
             voxels = CardVoxels.read(label, there, form=form, label_map=label_map)
         return _drawn(measurement, voxels, item, shown, item.case.modality or modality)
     except SpatialQAError as error:
-        return CardPicture(None, words=f"no picture: {error.problem}")
+        return CardPicture(words=f"no picture: {error.problem}")
 
 
 def what_is_shown(measurement: Measurement, item: Item, reference: Reference) -> Shown | None:
@@ -185,13 +189,33 @@ def _drawn(
             title=f"{item.case.case_id}: {' and '.join(names)}",
             path=Path(folder, "card.png"),
         )
-        drawn = Image.open(io.BytesIO(path.read_bytes())).convert("RGB")
-    size = (WIDTH_PIXELS, round(drawn.height * WIDTH_PIXELS / drawn.width))
+        drawn = Image.open(io.BytesIO(path.read_bytes()))
+    note = str(drawn.info["Description"])
+    slices = [drawn.convert("RGB").crop(box) for box in slice_boxes(*drawn.size)]
+    size = (SLICE_PIXELS, round(slices[0].height * SLICE_PIXELS / slices[0].width))
     words = f"Axial, coronal and sagittal slice through the {names[0]} with its outline and bounding box"
     words += f", and those of the {names[1]}" if others else ""
     words += "" if voxels.image is not None else " (the label map only: there is no image on its grid)"
     words += f". {shown.figure[:1].upper()}{shown.figure[1:]}." if shown.figure else "."
-    return CardPicture(_small_jpeg(drawn.resize(size, Image.Resampling.LANCZOS)), "image/jpeg", size, words)
+    return CardPicture(
+        tuple(_small_jpeg(each.resize(size, Image.Resampling.LANCZOS)) for each in slices),
+        "image/jpeg",
+        size,
+        words,
+        tuple(_legend(names, shown)),
+        " \N{MIDDLE DOT} ".join(part.strip() for part in note.split("|")),
+    )
+
+
+def _legend(names: Sequence[str], shown: Shown) -> Iterator[tuple[Drawn, str]]:
+    """The structures, their boxes, and what was measured: beside its line, where it has one."""
+    if shown.figure:
+        yield ("figure" if shown.segment_ras_mm is None else "segment"), shown.figure
+    elif shown.segment_ras_mm is not None:
+        yield "segment", "measured line"
+    kinds: tuple[Drawn, Drawn] = ("structure", "other")
+    yield from zip(kinds, names, strict=False)
+    yield "box", "bounding box, projected"
 
 
 def _small_jpeg(picture: Image.Image) -> bytes:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from monai_spatialqa.anatomy import TUMOUR_KINDS
+from monai_spatialqa.evaluation.ordering import in_order
 from monai_spatialqa.evaluation.result import Figure, RunResult
 from monai_spatialqa.records.answer import Score
 from monai_spatialqa.report.figures.bars import Bar, bars
@@ -20,7 +21,6 @@ from monai_spatialqa.report.wording import (
     TASKS,
     TUMOUR_NAMES,
     amount,
-    in_order,
     is_baseline,
     plain,
     subjects,

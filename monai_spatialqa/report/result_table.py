@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from monai_spatialqa.evaluation.ordering import BASELINE, MODEL, WITHOUT_IMAGE, in_order, part_of
 from monai_spatialqa.evaluation.result import FIGURES, Figure, Group, RunResult
 from monai_spatialqa.report.wording import (
     FIGURE_NAMES,
@@ -12,8 +13,6 @@ from monai_spatialqa.report.wording import (
     TASKS,
     Shown,
     grouped,
-    in_order,
-    is_baseline,
     percent,
     readable,
     shown,
@@ -62,19 +61,21 @@ HEADS = {
 """Columns in front of the tasks, and what they are."""
 
 
+_BELOW = {WITHOUT_IMAGE: "Without the image", BASELINE: "Baselines"}
+
+
 def result_blocks(results: Sequence[RunResult]) -> list[Block]:
-    """The result table: models by kind and, within a family, by size; baselines in a block of their own, last."""
+    """The result table: models by kind and size; below them those without the image, then baselines."""
     ordered = in_order(results)
-    models = [result for result in ordered if not is_baseline(result)]
+    parts = {part: [result for result in ordered if part_of(result) == part] for part in (MODEL, *_BELOW)}
+    models = parts[MODEL]
     best = _best_values(models)
     blocks = []
     for kind, heading in KINDS.items():
         own = [result for result in models if result.kind == kind]
         if own:
             blocks.append(Block(heading, tuple(_row(result, best) for result in own)))
-    baselines = [result for result in ordered if is_baseline(result)]
-    if baselines:
-        blocks.append(Block("Baselines", tuple(_row(result, {}) for result in baselines)))
+    blocks += [Block(_BELOW[part], tuple(_row(result, {}) for result in parts[part])) for part in _BELOW if parts[part]]
     return blocks
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
+from monai_spatialqa.evaluation.ordering import MODEL, ORACLE, in_order, part_of
 from monai_spatialqa.evaluation.result import Figure, RunResult
 
 TASKS = {
@@ -25,13 +26,7 @@ KINDS = {
     "text_only": "Text only",
     "unstated": "Other",
 }
-"""Groups of the result table, in their order. Baselines stand apart."""
-
-ORACLE = "oracle"
-"""The baseline that is right by construction: of no interest but that it is."""
-
-BASELINES = ("random", "always_a", "always-a", "frequency", "blind", ORACLE)
-"""Names of baseline rows in their order; any other stands behind."""
+"""Groups of the result table, in their order. Runs without the image and baselines stand below."""
 
 ORGANS = ("pancreas", "liver", "lung", "kidney", "stomach", "spleen", "vessel", "heart", "brain", "prostate")
 """The ten organs of the heat map, in the order of the paper (arXiv 2603.13800)."""
@@ -72,6 +67,13 @@ FIGURE_NAMES = {
     "within_50": "Within 50 %",
 }
 """What the figures of a group are called."""
+
+_OUTCOMES = {
+    "service": "the server failed",
+    "image_ignored": "the server ignored the image",
+    "truncated": "cut off",
+    "empty": "empty",
+}
 
 _NOT_SHARES = {"median_log10_ratio"}
 
@@ -120,8 +122,25 @@ def shown(figure: Figure | None, name: str = "") -> Shown:
 
     interval = ""
     if figure.low is not None and figure.high is not None:
-        interval = f"{write(figure.low)} to {write(figure.high)}"
+        interval = span(write(figure.low), write(figure.high))
     return Shown(write(figure.value), interval, grouped(figure.count))
+
+
+def signed(figure: Figure) -> Shown:
+    """A difference of shares as text, with a plus sign above zero."""
+    words = shown(figure)
+    above = figure.value is not None and figure.value > 0 and words.value != percent(0.0)
+    return words._replace(value=f"+{words.value}") if above else words
+
+
+def span(low: str, high: str) -> str:
+    """Two ends with a dash between them; in words where a sign would stand beside it."""
+    return f"{low} to {high}" if "\N{MINUS SIGN}" in low + high else f"{low}\N{EN DASH}{high}"
+
+
+def outcome_words(outcome: str) -> str:
+    """How a call without a usable reply ended."""
+    return _OUTCOMES.get(outcome, readable(outcome))
 
 
 def grouped(count: int | None) -> str:
@@ -169,27 +188,12 @@ def size(result: RunResult) -> str:
 
 
 def is_baseline(result: RunResult) -> bool:
-    """Whether a run stands among the baselines: made without a model, or with one that saw no image."""
-    return result.kind == "baseline" or result.blind
-
-
-def in_order(results: Iterable[RunResult]) -> list[RunResult]:
-    """Runs in the order of the table: by kind, family, size, name; the baselines last, in their own order."""
-    kinds = list(KINDS)
-
-    def key(result: RunResult) -> tuple[int, int, str, float, str]:
-        if is_baseline(result):
-            name = "blind" if result.blind else result.run.lower()
-            place = BASELINES.index(name) if name in BASELINES else len(BASELINES)
-            return (len(kinds), place, "", 0.0, result.run)
-        size_key = math.inf if result.size_billion is None else result.size_billion
-        return (kinds.index(result.kind), 0, (result.family or result.model).lower(), size_key, result.run)
-
-    return sorted(results, key=key)
+    """Whether a run stands below the models: made without a model, or with one that the image was kept from."""
+    return part_of(result) != MODEL
 
 
 def subjects(results: Sequence[RunResult]) -> list[RunResult]:
-    """The runs that figures are drawn for: the models that saw the scan; without any, all but the oracle."""
+    """The runs that figures are drawn for: the models; without any, all but the oracle."""
     ordered = in_order(results)
     models = [result for result in ordered if not is_baseline(result)]
     return models or [result for result in ordered if result.model != ORACLE] or ordered

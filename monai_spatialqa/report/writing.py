@@ -8,6 +8,7 @@ from pathlib import Path
 
 from monai_spatialqa.errors import SettingsError
 from monai_spatialqa.evaluation.comparisons import compare_runs
+from monai_spatialqa.evaluation.ordering import in_order
 from monai_spatialqa.evaluation.result import Comparison, RunResult
 from monai_spatialqa.evaluation.table_files import write_tables
 from monai_spatialqa.records import Measurement
@@ -18,7 +19,7 @@ from monai_spatialqa.rendering.windows import Modality
 from monai_spatialqa.report.cards import Draw, select_cards
 from monai_spatialqa.report.case_pictures import CasePictures
 from monai_spatialqa.report.html import write_html
-from monai_spatialqa.report.wording import in_order, is_baseline
+from monai_spatialqa.report.wording import is_baseline
 
 HTML = "report.html"
 TITLE = "Spatial questions on scans"

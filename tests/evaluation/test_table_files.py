@@ -98,7 +98,7 @@ def test_markdown_is_a_table_with_intervals_denominators_and_comparisons(written
     head, _, *body = rows
     assert head[:4] == ["run", "kind", "AVG", "MCA"]
     assert all(len(row) == len(head) for row in rows)
-    assert [row[0] for row in body] == ["the model", "tester (blind)", "oracle", "always_a", "items"]
+    assert [row[0] for row in body] == ["the model", "tester (blind)", "always_a", "oracle", "items"]
     by_run = {row[0]: dict(zip(head, row, strict=True)) for row in body}
     assert by_run["oracle"]["VOLEST"] == "100.0 [100.0, 100.0] (100)"
     assert by_run["the model"]["VOL"].startswith("75.0 [")
@@ -123,12 +123,12 @@ def test_lines_for_a_terminal_show_models_then_blind_then_baselines_with_validit
         "the model",
         lines[2],
         "tester (blind)",
-        "oracle",
         "always_a",
+        "oracle",
     ]
     assert set(lines[2]) == {"-"}
     assert "75.0 (75)" in lines[1]  # COMP would be (100): the unread reply is of VOL
-    assert lines[4].split()[1:4] == ["50.0", "100.0", "-"]  # three of six columns are full
+    assert lines[5].split()[1:4] == ["50.0", "100.0", "-"]  # three of six columns are full
     assert "the model: gain from the images" in "\n".join(lines)
     assert max(map(len, lines[:6])) <= 120
 

@@ -21,7 +21,7 @@ window.onload = () => {{
   const page = document.querySelector("iframe").contentDocument;
   page.querySelectorAll("details").forEach(each => each.open = true);
   const wide = page.documentElement.clientWidth;
-  const scrolls = ".scroll, .picture, pre, .unseen, .results thead";
+  const scrolls = ".scroll, pre, .unseen, .results thead";
   const out = [...page.querySelectorAll("body *")].filter(each =>
     each.getBoundingClientRect().right > wide + 0.5 && !each.closest(scrolls));
   document.title = [wide, page.documentElement.scrollWidth, out.map(e => e.tagName + "." + e.classList).join(" ")]

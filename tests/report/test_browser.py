@@ -36,8 +36,8 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for run in runs
     ]
     picture = folder / "picture.jpg"
-    Image.new("RGB", (1000, 420), (90, 60, 30)).save(picture)
-    drawn = CardPicture(picture.read_bytes(), "image/jpeg", (1000, 420), "a picture")
+    Image.new("RGB", (420, 420), (90, 60, 30)).save(picture)
+    drawn = CardPicture((picture.read_bytes(),) * 3, "image/jpeg", (420, 420), "a picture")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(report_writing, "CasePictures", lambda *arguments, **options: lambda item, reference: drawn)
         records = {"items": [item for item, _ in pairs], "references": [reference for _, reference in pairs]}

@@ -96,6 +96,27 @@ def test_the_clearest_of_wrong_answers_comes_first() -> None:
     assert [card.item.item_id for card in cards if card.item.task == "VOL"] == ["case_004-vol"]
 
 
+def test_one_fault_that_repeats_itself_does_not_fill_the_page() -> None:
+    """Cloned scans with one question and one wrong reply each; two other faults that are less clear."""
+    pairs = [
+        (
+            item.model_copy(update={"question": "How large?"}) if item.task == "VOL" else item,
+            reference.model_copy(update={"margin": 100.0}) if item.task == "VOL" else reference,
+        )
+        for item, reference in made_items(12)
+    ]
+    run = made_run(pairs, "run", skill=1.0, unread=0.0)
+    for item, _ in pairs:
+        if item.task == "VOL" or item.item_id in ("case_003-ext", "case_004-comp"):
+            run = changed(run, item.item_id, wrong)
+    items, references = [item for item, _ in pairs], [reference for _, reference in pairs]
+    cards = select_cards({"run": run.scores}, {"run": run.answers}, items, references, most=7)
+    asked = [card.item.question for card in cards]
+    assert asked.count("How large?") <= 2
+    assert {"case_003-ext", "case_004-comp"} <= {card.item.item_id for card in cards}
+    assert len({card.item.case.case_id for card in cards}) >= 6
+
+
 def test_a_flagged_reading_is_no_plain_wrong_answer() -> None:
     def flagged(score: Score) -> dict[str, object]:
         change = wrong(score)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,10 +51,10 @@ def asked(*structures: str, answer: str = "x", **evidence: Any) -> tuple[Item, R
     )
 
 
-def has_colour(data: bytes, colour: str) -> bool:
-    """Whether a colour covers an area of the picture: compression blurs single pixels."""
+def has_colour(slices: Sequence[bytes], colour: str) -> bool:
+    """Whether a colour covers an area of the slices: compression blurs single pixels."""
     wanted = np.array([int(colour[place : place + 2], 16) for place in (1, 3, 5)])
-    pixels = np.asarray(Image.open(io.BytesIO(data)).convert("RGB")).astype(int)
+    pixels = np.hstack([np.asarray(Image.open(io.BytesIO(data)).convert("RGB")) for data in slices]).astype(int)
     return int((np.abs(pixels - wanted).max(axis=2) < 60).sum()) > 100
 
 
@@ -62,26 +63,34 @@ def test_a_picture_has_both_outlines_and_the_measured_line(case: tuple[Path, Mea
     arguments = {"first": "liver", "second": "kidney_left"}
     item, reference = asked("liver", "kidney_left", tool="center_distance", arguments=arguments, value=91.7, unit="mm")
     picture = CasePictures([measurement], folder)(item, reference)
-    assert picture.data is not None, picture.words
+    assert len(picture.slices) == 3, picture.words
     assert picture.media_type == "image/jpeg"
-    assert Image.open(io.BytesIO(picture.data)).size == picture.size
-    assert picture.size[0] == 1000
-    assert len(picture.data) <= 110_000
-    assert all(has_colour(picture.data, colour) for colour in (STRUCTURE_COLOUR, OTHER_COLOUR, SEGMENT_COLOUR))
+    assert {Image.open(io.BytesIO(each)).size for each in picture.slices} == {picture.size}
+    assert picture.size[0] == 420
+    assert max(map(len, picture.slices)) <= 36_000
+    assert all(has_colour(picture.slices, colour) for colour in (STRUCTURE_COLOUR, OTHER_COLOUR, SEGMENT_COLOUR))
     assert picture.words == (
         "Axial, coronal and sagittal slice through the liver with its outline and bounding box, and those of the left "
         "kidney. Distance of box centres 91.7 mm."
     )
+    assert picture.legend == (
+        ("segment", "distance of box centres 91.7 mm"),
+        ("structure", "liver"),
+        ("other", "left kidney"),
+        ("box", "bounding box, projected"),
+    )
+    assert "patient right (R) on image left" in picture.note
+    assert "CT window level" in picture.note
 
 
 def test_a_volume_has_an_outline_and_no_line(case: tuple[Path, Measurement]) -> None:
     folder, measurement = case
     item, reference = asked("spleen", tool="volume", arguments={"structure": "spleen"}, value=12.3, unit="ml")
     picture = CasePictures([measurement], folder)(item, reference)
-    assert picture.data is not None
-    assert has_colour(picture.data, STRUCTURE_COLOUR)
-    assert not has_colour(picture.data, OTHER_COLOUR)
-    assert not has_colour(picture.data, SEGMENT_COLOUR)
+    assert picture.slices
+    assert has_colour(picture.slices, STRUCTURE_COLOUR)
+    assert not has_colour(picture.slices, OTHER_COLOUR)
+    assert not has_colour(picture.slices, SEGMENT_COLOUR)
 
 
 def test_what_is_drawn_says_figure_modality_and_window(
@@ -169,7 +178,7 @@ def test_a_missing_label_map_is_said(case: tuple[Path, Measurement], change: dic
     folder, measurement = case
     other = measurement.model_copy(update={"source": measurement.source.model_copy(update=change)})
     picture = CasePictures([other], folder)(*asked("liver"))
-    assert (picture.data, picture.words) == (None, f"no picture: {words}")
+    assert (picture.slices, picture.words) == ((), f"no picture: {words}")
 
 
 def test_an_unreadable_file_and_an_unknown_case_are_said(case: tuple[Path, Measurement], tmp_path: Path) -> None:
@@ -177,7 +186,7 @@ def test_an_unreadable_file_and_an_unknown_case_are_said(case: tuple[Path, Measu
     assert measurement.source.path is not None
     (tmp_path / measurement.source.path).write_bytes(b"no scan")
     picture = CasePictures([measurement], tmp_path)(*asked("liver"))
-    assert picture.data is None
+    assert not picture.slices
     assert picture.words.startswith("no picture: ")
     assert CasePictures([])(*asked("liver")).words == "no picture: there is no measurement of case phantom"
 
@@ -186,7 +195,7 @@ def test_without_the_image_the_label_map_is_drawn(case: tuple[Path, Measurement]
     folder, measurement = case
     source = measurement.source.model_copy(update={"image_path": "gone.nii.gz"})
     picture = CasePictures([measurement.model_copy(update={"source": source})], folder)(*asked("liver"))
-    assert picture.data is not None
+    assert picture.slices
     assert "the label map only: there is no image on its grid" in picture.words
 
 

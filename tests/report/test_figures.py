@@ -12,7 +12,7 @@ from monai_spatialqa.report.figures.bars import Bar, bars
 from monai_spatialqa.report.figures.heat_map import heat_map, mean_scores
 from monai_spatialqa.report.figures.radar import RadarLine, radar
 from monai_spatialqa.report.figures.scatter import Point, is_slip, scatter, usable
-from monai_spatialqa.report.figures.svg import drawing, shortened, tag
+from monai_spatialqa.report.figures.svg import drawing, tag, wrapped
 from monai_spatialqa.report.plots import heat_maps, tumour_radars, volume_bars, volume_scatters
 from monai_spatialqa.report.wording import ORGANS, TASKS, TUMOUR_NAMES
 from tests.report.factory import MadeRun, made_items, made_run
@@ -189,7 +189,7 @@ def test_figures_are_of_models_as_long_as_there_is_one() -> None:
     results, scores = [run.result for run in runs], {run.result.run: run.scores for run in runs}
     assert [plot.heading for plot in heat_maps(results, scores, 5).plots] == ["model"]
     assert [plot.heading for plot in tumour_radars(results, 5).plots] == ["model"]
-    assert [plot.heading for plot in heat_maps(results[1:], scores, 5).plots] == ["random", "blind"]
+    assert [plot.heading for plot in heat_maps(results[1:], scores, 5).plots] == ["blind", "random"]
 
 
 def test_volume_bars_stand_by_tertile_with_their_ends() -> None:
@@ -211,8 +211,32 @@ def test_organs_without_items_are_named() -> None:
     assert not heat_maps([run.result], {}, 5).plots
 
 
-def test_svg_escapes_and_shortens() -> None:
+def test_svg_escapes() -> None:
     assert str(tag("text", "<b>&", class_='"')) == '<text class="&#34;">&lt;b&gt;&amp;</text>'
     assert "<script" not in str(drawing(1, 1, "<script>", "<script>"))
-    assert shortened("a" * 9, 5) == "aaaa…"
-    assert shortened("abc", 3) == "abc"
+
+
+@pytest.mark.parametrize(
+    ("words", "lines"),
+    [
+        ("abc", ["abc"]),
+        ("", [""]),
+        ("Qwen3-VL-30B-A3B", ["Qwen3-VL-", "30B-A3B"]),
+        ("a" * 23, ["a" * 10, "a" * 10, "aaa"]),
+        ("\u533b\u7642\u753b\u50cf\u30e2\u30c7\u30eb", ["\u533b\u7642\u753b\u50cf\u30e2", "\u30c7\u30eb"]),
+    ],
+    ids=["short", "empty", "at its signs", "without any", "two wide"],
+)
+def test_long_names_go_on_in_the_next_line(words: str, lines: list[str]) -> None:
+    assert wrapped(words, 10) == lines
+
+
+def test_bars_show_the_whole_of_a_long_name() -> None:
+    name = "a-model-with-a-name-of-seventy-characters-and-not-one-space-to-break-it-at"
+    figure = Figure(value=0.5, count=9)
+    short, long = (parse(str(bars("t", [Bar(words, figure), Bar("b", figure)]))) for words in ("a", name))
+    shown = [each.text for each in long.all("text", "name")]
+    assert "".join(shown) == name + "b"
+    assert len(shown) == 3
+    tall = [float((tree.attributes["viewbox"] or "").split()[3]) for tree in (short.one("svg"), long.one("svg"))]
+    assert tall[1] > tall[0]

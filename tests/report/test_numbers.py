@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from monai_spatialqa.evaluation.result import FIGURES, Comparison, Figure, RunResult, Spent
+from monai_spatialqa.evaluation.table_text import markdown
 from monai_spatialqa.report import write_html
-from monai_spatialqa.report.wording import FIGURE_NAMES, TASKS, percent
+from monai_spatialqa.report.wording import FIGURE_NAMES, TASKS, percent, span
 from tests.report.factory import example_spent, made_comparison, made_items, made_run
 from tests.report.tree import Element, parse
 
@@ -22,7 +24,7 @@ def page_of(folder: Path, results: Sequence[RunResult], comparisons: Sequence[Co
 
 
 def interval(figure: Figure) -> str:
-    return f"{percent(figure.low)} to {percent(figure.high)}"
+    return span(percent(figure.low), percent(figure.high))
 
 
 def result_rows(tree: Element) -> list[Element]:
@@ -58,7 +60,9 @@ def test_rows_go_by_kind_then_family_and_size_and_baselines_last(tmp_path: Path)
         ("B-8", {"family": "B", "size_billion": 8}),
         ("unsized", {"family": "B"}),
         ("B-32", {"family": "B", "size_billion": 32}),
+        ("B-32 (blind)", {"family": "B", "size_billion": 32, "blind": True}),
         ("B-8 (blind)", {"family": "B", "size_billion": 8, "blind": True}),
+        ("words", {"kind": "text_only", "blind": True}),
         ("medical", {"kind": "2d_medical"}),
         ("random", {"kind": "baseline"}),
         ("A-70", {"family": "a", "size_billion": 70}),
@@ -70,7 +74,8 @@ def test_rows_go_by_kind_then_family_and_size_and_baselines_last(tmp_path: Path)
     told = [row.text.split(" ")[0] if row.attributes["scope"] == "row" else f"# {row.text}" for row in rows]
     assert told == [
         *("# 2D general", "A-70", "B-8", "B-32", "unsized", "# 2D medical", "medical", "# Native 3D", "native"),
-        *("# Baselines", "random", "always_a", "frequency", "B-8", "oracle"),
+        *("# Text only", "words", "# Without the image", "B-8", "B-32"),
+        *("# Baselines", "random", "always_a", "frequency", "oracle"),
     ]
 
 
@@ -98,7 +103,7 @@ def test_the_details_hold_every_figure_of_every_group(tmp_path: Path) -> None:
     tables = page_of(tmp_path, runs).by_id("details").all("table")
     overall = {row.one("th").text: [td.text for td in row.all("td")] for row in tables[0].one("tbody").all("tr")}
     for name in FIGURES:
-        shown = "0.12 0.10 to 0.20 n 54" if name == "median_log10_ratio" else "12.3 10.0 to 20.0 n 54"
+        shown = "0.12 0.10\N{EN DASH}0.20 n 54" if name == "median_log10_ratio" else "12.3 10.0\N{EN DASH}20.0 n 54"
         assert overall[FIGURE_NAMES[name]][0] == shown
     organs = next(table for table in tables if table.one("caption").text == "By organ")
     rows = {row.one("th").text: row.all("td") for row in organs.one("tbody").all("tr")}
@@ -123,6 +128,56 @@ def test_blind_gain_and_rotations_are_told_where_there_are_any(tmp_path: Path) -
     assert "CircularEval: right in every rotation" in told.by_id("details").text
 
 
+def test_models_stand_with_and_without_the_image_beside_each_other(tmp_path: Path) -> None:
+    gain = Figure(value=0.2, low=0.1, high=0.3, count=45)
+    seeing = made_run(PAIRS, "m", skill=0.9, blind_gain=gain).result
+    blind = made_run(PAIRS, "m (blind)", skill=0.2, blind=True, model="m").result
+    section = page_of(tmp_path, [blind, seeing]).by_id("results")
+    table = next(each for each in section.all("table") if each.one("caption").text == "With and without the image")
+    (row,) = table.one("tbody").all("tr")
+    values = [percent(run.overall.figures["accuracy_all"].value) for run in (seeing, blind)]
+    assert [cell.text.split()[0] for cell in row.all("td")] == [*values, "+20.0"]
+    assert "With and without the image" not in page_of(tmp_path, [made_run(PAIRS, "m").result]).text
+
+
+def test_circular_accuracy_stands_beside_that_of_the_first_rotation(tmp_path: Path) -> None:
+    figures = {
+        "circular_accuracy": Figure(value=0.25, count=45),
+        "rotation_consistency": Figure(value=0.5, count=45),
+    }
+    result = made_run(PAIRS, "m").result.model_copy(update=figures)
+    section = page_of(tmp_path, [result, made_run(PAIRS, "n").result]).by_id("results")
+    table = next(each for each in section.all("table") if "CircularEval" in each.one("caption").text)
+    (row,) = table.one("tbody").all("tr")
+    first = percent(result.overall.figures["accuracy_all"].value)
+    assert [cell.text.split()[0] for cell in row.all("td")] == [first, "25.0", "50.0"]
+
+
+def test_a_silent_baseline_has_not_failed(tmp_path: Path) -> None:
+    result = made_run(PAIRS, "frequency", kind="baseline").result
+    counts = result.counts.model_copy(update={"failed": {"empty": 1}, "reasons": {}})
+    section = page_of(tmp_path, [result.model_copy(update={"counts": counts})]).by_id("outcomes")
+    assert "no answer: the other questions tell a baseline nothing 1" in section.text
+    assert "no usable reply: empty" not in section.text
+
+
+def test_the_page_and_the_table_for_a_paper_have_one_order(tmp_path: Path) -> None:
+    given: list[tuple[str, dict[str, Any]]] = [
+        ("oracle", {"kind": "baseline"}),
+        ("A-30 (blind)", {"size_billion": 30, "family": "A", "blind": True}),
+        ("A-4 (blind)", {"size_billion": 4, "family": "A", "blind": True}),
+        ("random", {"kind": "baseline"}),
+        ("words", {"kind": "text_only", "blind": True}),
+        ("A-30", {"size_billion": 30, "family": "A"}),
+        ("A-4", {"size_billion": 4, "family": "A"}),
+    ]
+    runs = [made_run(PAIRS, name, **fields).result for name, fields in given]
+    rows = [row.one("th").one(class_="run").text for row in result_rows(page_of(tmp_path, runs))]
+    assert rows == ["A-4", "A-30", "words", "A-4 (blind)", "A-30 (blind)", "random", "oracle"]
+    lines = markdown(runs).splitlines()[2:9]
+    assert [line.split(" | ")[0].removeprefix("| ") for line in lines] == rows
+
+
 def test_comparisons_stand_by_task_with_their_corrected_p(tmp_path: Path) -> None:
     runs = [made_run(PAIRS, name).result for name in ("a", "b")]
     made = [made_comparison("a", "b", "all", 0.1, 0.0004), made_comparison("a", "b", "EXT", -0.02, 0.8)]
@@ -130,7 +185,7 @@ def test_comparisons_stand_by_task_with_their_corrected_p(tmp_path: Path) -> Non
     assert row.one("th").text == "a minus b"
     cells = row.all("td")
     assert [cell.one(class_="head").text for cell in cells] == ["All", *TASKS]
-    assert cells[0].text == "All +10.0 (p below 0.05) 4.0 to 16.0 p < 0.001"
+    assert cells[0].text == "All +10.0 (p below 0.05) 4.0\N{EN DASH}16.0 p < 0.001"
     assert "best" in cells[0].classes
     assert cells[3].text == "EXT \N{MINUS SIGN}2.0 \N{MINUS SIGN}8.0 to 4.0 p 0.80"
     assert "best" not in cells[3].classes

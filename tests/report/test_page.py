@@ -247,7 +247,7 @@ def test_br_197_both_denominators_are_shown_and_named(tmp_path: Path) -> None:
     assert rows["Accuracy over all asked"] == "60.0 n 10"
     assert rows["Accuracy over those with a reply"] == "75.0 n 8"
     assert [td.text for td in tree.by_id("outcomes").all("tbody")[0].all("td")][2:6] == ["6", "0", "2", "2"]
-    assert "failed: service 2" in tree.by_id("outcomes").text
+    assert "no usable reply: the server failed 2" in tree.by_id("outcomes").text
 
 
 @pytest.mark.parametrize("names", [[], ["a", "a"]], ids=["no run", "one name twice"])
@@ -265,15 +265,18 @@ def test_pictures_lie_inside_the_page_with_words(tmp_path: Path) -> None:
         {"run": run.answers},
         [item for item, _ in pairs],
         [reference for _, reference in pairs],
-        draw=lambda item, reference: CardPicture(b"\xff\xd8picture", "image/jpeg", (100, 40), f"slices of {item.task}"),
+        draw=lambda item, reference: CardPicture(
+            (b"\xff\xd8a", b"\xff\xd8b"), "image/jpeg", (100, 40), f"slices of {item.task}"
+        ),
     )
     path = write_html(tmp_path / "r.html", [run.result], [], cards, title="t", about={})
-    images = parse(path.read_text(encoding="utf-8")).by_id("cases").all("img")
-    assert len(images) == len(cards) == 6
-    for image in images:
-        assert image.attributes["src"] == "data:image/jpeg;base64," + base64.b64encode(b"\xff\xd8picture").decode()
-        assert (image.attributes["width"], image.attributes["height"]) == ("100", "40")
-        assert (image.attributes["alt"] or "").startswith("slices of ")
+    pictures = parse(path.read_text(encoding="utf-8")).by_id("cases").all("div", "slices")
+    assert len(pictures) == len(cards) == 6
+    for picture in pictures:
+        assert (picture.attributes["aria-label"] or "").startswith("slices of ")
+        for image, data in zip(picture.all("img"), (b"\xff\xd8a", b"\xff\xd8b"), strict=True):
+            assert image.attributes["src"] == "data:image/jpeg;base64," + base64.b64encode(data).decode()
+            assert (image.attributes["width"], image.attributes["height"]) == ("100", "40")
 
 
 def card_of(tree: Element, words: str) -> Element:
@@ -330,5 +333,5 @@ def test_a_failed_call_says_how_it_ended(tmp_path: Path) -> None:
     ]
     tree = parse(written(tmp_path / "r.html", [MadeRun(answers, [failed(s) for s in run.scores], run.result)], pairs))
     reply = tree.all(class_="reply")[0]
-    assert reply.one(class_="verdict").text == "failed"
-    assert "nothing read: truncated; the call ended as truncated: stopped at 16 tokens" in reply.text
+    assert reply.one(class_="verdict").text == "no usable reply"
+    assert "nothing read: truncated; how the call ended: cut off (stopped at 16 tokens)" in reply.text

@@ -76,7 +76,7 @@ def test_the_report_of_two_folders(root: Path, tmp_path: Path, capsys: pytest.Ca
     assert capsys.readouterr().out.splitlines()[0] == f"report    {(tmp_path / 'out/report.html').as_posix()}"
     tree = parse(written[0].read_text(encoding="utf-8"))
     rows = {
-        row.one("th").children[0]: row.all("td") for row in tree.by_id("results").one("table", "results").all("tr")[2:]
+        row.one(class_="run").text: row.all("td") for row in tree.by_id("results").one("table", "results").all("tr")[2:]
     }
     assert set(rows) == set(names(root / "one", root / "other_seed"))
     assert {cell.one(class_="v").text for cell in rows["oracle"]} == {"100.0"}

@@ -7,7 +7,18 @@ import math
 import pytest
 
 from monai_spatialqa.evaluation.result import Figure
-from monai_spatialqa.report.wording import Shown, amount, duration, grouped, p_value, percent, plain, shown, tool_words
+from monai_spatialqa.report.wording import (
+    Shown,
+    amount,
+    duration,
+    grouped,
+    p_value,
+    percent,
+    plain,
+    shown,
+    signed,
+    tool_words,
+)
 
 
 @pytest.mark.parametrize(
@@ -46,7 +57,14 @@ def test_figures() -> None:
     assert shown(Figure(value=None, count=0)) == Shown("\N{EN DASH}", "", "0")
     assert shown(Figure(value=0.5, count=1234)) == Shown("50.0", "", "1\u202f234")
     assert shown(Figure(value=0.5, low=-0.1, high=1.0, count=3)) == Shown("50.0", "\N{MINUS SIGN}10.0 to 100.0", "3")
-    assert shown(Figure(value=3.0, low=-0.001, high=3.1, count=3), "median_log10_ratio").interval == "0.00 to 3.10"
+    ratio = Figure(value=3.0, low=-0.001, high=3.1, count=3)
+    assert shown(ratio, "median_log10_ratio").interval == "0.00\N{EN DASH}3.10"
+
+
+def test_a_sign_never_stands_beside_a_dash() -> None:
+    assert signed(Figure(value=0.05, low=-0.01, high=0.1, count=3)) == Shown("+5.0", "\N{MINUS SIGN}1.0 to 10.0", "3")
+    figures = [Figure(value=value, count=1) for value in (0.0001, 0.0, None)]
+    assert [signed(figure).value for figure in figures] == ["0.0", "0.0", "\N{EN DASH}"]
 
 
 @pytest.mark.parametrize(

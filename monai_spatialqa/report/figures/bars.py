@@ -8,13 +8,13 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from monai_spatialqa.evaluation.result import Figure
-from monai_spatialqa.report.figures.svg import drawing, line, shortened, tag, text, with_title
+from monai_spatialqa.report.figures.svg import drawing, line, tag, text, with_title, wrapped
 from monai_spatialqa.report.wording import NONE, percent
 
-_WIDTH, _LEFT, _RIGHT = 360.0, 8.0, 46.0
+_WIDTH, _LEFT, _RIGHT = 360.0, 8.0, 52.0
 _ROW, _BAR, _TOP, _BOTTOM = 40.0, 12.0, 6.0, 22.0
 _TICKS = (0.0, 0.25, 0.5, 0.75, 1.0)
-_LONGEST_NAME = 46
+_NAME_LINE, _LETTERS = 16.0, 46.0
 
 
 class Bar(NamedTuple):
@@ -27,7 +27,8 @@ class Bar(NamedTuple):
 
 def bars(title: str, rows: Sequence[Bar]) -> Markup:
     """Draw horizontal bars, each under its name, with its interval as a whisker and its value at the right."""
-    height = _TOP + _ROW * max(1, len(rows)) + _BOTTOM
+    names = [wrapped(row.name, _LETTERS) for row in rows]
+    height = _TOP + _ROW * max(1, len(rows)) + _NAME_LINE * sum(len(lines) - 1 for lines in names) + _BOTTOM
     floor = height - _BOTTOM
     parts = [line(_x(tick), _TOP, _x(tick), floor, "grid") for tick in _TICKS]
     parts += [
@@ -35,8 +36,13 @@ def bars(title: str, rows: Sequence[Bar]) -> Markup:
     ]
     if not rows:
         parts.append(text(_WIDTH / 2, _TOP + _ROW / 2 + 4, "no items", "absent", "middle"))
-    for place, row in enumerate(rows):
-        parts += _row(row, _TOP + place * _ROW)
+    top = _TOP
+    for row, lines in zip(rows, names, strict=True):
+        style = "name quiet" if row.quiet else "name"
+        parts += [text(_LEFT, top + 13 + place * _NAME_LINE, each, style) for place, each in enumerate(lines)]
+        top += (len(lines) - 1) * _NAME_LINE
+        parts += _row(row, top)
+        top += _ROW
     return drawing(_WIDTH, height, title, _described(rows), *parts)
 
 
@@ -45,22 +51,21 @@ def _x(share: float) -> float:
 
 
 def _row(row: Bar, top: float) -> list[Markup]:
-    parts = [text(_LEFT, top + 13, shortened(row.name, _LONGEST_NAME), "name quiet" if row.quiet else "name")]
     figure = row.figure
     middle = top + 18 + _BAR / 2
     if figure is None or figure.value is None:
-        return [*parts, text(_LEFT, middle + 4, f"{NONE} no items", "absent")]
+        return [text(_LEFT, middle + 4, f"{NONE} no items", "absent")]
     style = "bar quiet" if row.quiet else "bar"
-    parts.append(
+    parts = [
         with_title(
             tag("rect", x=_LEFT, y=top + 18, width=max(0.5, _x(figure.value) - _LEFT), height=_BAR, class_=style),
             f"{row.name}: {_words(figure)}",
         )
-    )
+    ]
     if figure.low is not None and figure.high is not None:
         low, high = _x(figure.low), _x(figure.high)
-        parts.append(line(low, middle, high, middle, "whisker"))
-        parts += [line(end, middle - 4, end, middle + 4, "whisker") for end in (low, high)]
+        strokes = [(low, middle, high, middle), *((end, middle - 4, end, middle + 4) for end in (low, high))]
+        parts += [line(*stroke, style) for style in ("whisker-case", "whisker") for stroke in strokes]
     parts.append(text(_WIDTH - 2, middle + 4, percent(figure.value), "value", "end"))
     return parts
 

@@ -16,6 +16,8 @@ _WIDTH, _HEIGHT, _RADIUS = 404.0, 268.0, 100.0
 _CENTRE = (222.0, 134.0)
 _RINGS = (0.25, 0.5, 0.75, 1.0)
 _FEWEST_FOR_A_SHAPE = 3
+_BESIDE = {"first": -3.5, "second": 3.5}
+"""How far marks stand beside a spoke that has two, so that they do not cover each other."""
 
 
 @dataclass(frozen=True)
@@ -51,13 +53,15 @@ def radar(title: str, spokes: Mapping[str, str], lines: Sequence[RadarLine], *, 
         x, y = _at(place, len(keys), 1.0)
         parts.append(line(*_CENTRE, x, y, "axis-line"))
         parts.append(_label(place, len(keys), spokes[key], any(_value(each, key) is not None for each in lines)))
+    shared = [sum(_value(each, key) is not None for each in lines) > 1 for key in keys]
+    shifts = {each.style: [_BESIDE[each.style] * both for both in shared] for each in lines}
+    for each in lines:
+        parts += _shape(each, keys, shifts[each.style])
+    for each in lines:
+        parts += _marks(each, keys, shifts[each.style], spokes, smallest_count)
     for ring in (0.5, 1.0):
-        x, y = _at(0.5, len(keys), ring)  # between two spokes, where no mark stands
+        x, y = _at(0.5, len(keys), ring)  # between two spokes, where no mark stands; over the lines that cross there
         parts.append(text(x, y + 4, percent(ring, 0), "tick", "middle"))
-    for each in lines:
-        parts += _shape(each, keys)
-    for each in lines:
-        parts += _marks(each, keys, spokes, smallest_count)
     return drawing(_WIDTH, _HEIGHT, title, _described(spokes, lines), *parts)
 
 
@@ -66,9 +70,11 @@ def _value(each: RadarLine, key: str) -> float | None:
     return None if figure is None or figure.value is None else min(1.0, max(0.0, figure.value))
 
 
-def _at(place: float, count: int, share: float) -> tuple[float, float]:
+def _at(place: float, count: int, share: float, beside: float = 0.0) -> tuple[float, float]:
     angle = 2 * math.pi * place / count - math.pi / 2
-    return _CENTRE[0] + _RADIUS * share * math.cos(angle), _CENTRE[1] + _RADIUS * share * math.sin(angle)
+    across, along = math.cos(angle), math.sin(angle)
+    x, y = _RADIUS * share * across - beside * along, _RADIUS * share * along + beside * across
+    return _CENTRE[0] + x, _CENTRE[1] + y
 
 
 def _label(place: int, count: int, words: str, known: bool) -> Markup:
@@ -79,10 +85,12 @@ def _label(place: int, count: int, words: str, known: bool) -> Markup:
     return text(x, y + shift, words, "spoke" if known else "spoke absent", anchor)
 
 
-def _shape(each: RadarLine, keys: Sequence[str]) -> list[Markup]:
+def _shape(each: RadarLine, keys: Sequence[str], shifts: Sequence[float]) -> list[Markup]:
     """The area of a whole round; otherwise lines between neighbours that both have a value."""
     values = [_value(each, key) for key in keys]
-    points = [None if value is None else _at(place, len(keys), value) for place, value in enumerate(values)]
+    points = [
+        None if value is None else _at(place, len(keys), value, shifts[place]) for place, value in enumerate(values)
+    ]
     whole = [point for point in points if point is not None]
     if len(whole) == len(points) and len(points) >= _FEWEST_FOR_A_SHAPE:
         return [polygon(whole, f"area {each.style}")]
@@ -95,7 +103,9 @@ def _shape(each: RadarLine, keys: Sequence[str]) -> list[Markup]:
     ]
 
 
-def _marks(each: RadarLine, keys: Sequence[str], spokes: Mapping[str, str], smallest_count: int) -> list[Markup]:
+def _marks(
+    each: RadarLine, keys: Sequence[str], shifts: Sequence[float], spokes: Mapping[str, str], smallest_count: int
+) -> list[Markup]:
     parts = []
     for place, key in enumerate(keys):
         value, figure = _value(each, key), each.figures.get(key)
@@ -104,8 +114,9 @@ def _marks(each: RadarLine, keys: Sequence[str], spokes: Mapping[str, str], smal
         ends = "" if figure.low is None or figure.high is None else f", {percent(figure.low)} to {percent(figure.high)}"
         if ends and figure.low is not None and figure.high is not None:
             low, high = (min(1.0, max(0.0, end)) for end in (figure.low, figure.high))
-            parts.append(line(*_at(place, len(keys), low), *_at(place, len(keys), high), f"interval {each.style}"))
-        x, y = _at(place, len(keys), value)
+            from_to = (_at(place, len(keys), low, shifts[place]), _at(place, len(keys), high, shifts[place]))
+            parts.append(line(*from_to[0], *from_to[1], f"interval {each.style}"))
+        x, y = _at(place, len(keys), value, shifts[place])
         style = f"mark {each.style}" + (" few" if figure.count < smallest_count else "")
         mark = (
             tag("circle", cx=x, cy=y, r=4.0, class_=style)

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import hashlib
+import re
+import unicodedata
 from collections.abc import Iterable
 
 from markupsafe import Markup, escape
+
+_PIECES = re.compile(r"[^\s\-_/:.]*[\s\-_/:.]+|[^\s\-_/:.]+")
+_WIDE = {"M": 1.4, "W": 1.6, "m": 1.5, "w": 1.3}
 
 
 def number(value: float) -> str:
@@ -64,6 +69,20 @@ def drawing(width: float, height: float, title: str, description: str, *parts: s
     )
 
 
-def shortened(words: str, most: int) -> str:
-    """The words, cut with an ellipsis where they are longer than there is room for."""
-    return words if len(words) <= most else words[: most - 1].rstrip() + "\N{HORIZONTAL ELLIPSIS}"
+def wrapped(words: str, most: float) -> list[str]:
+    """The words in lines of at most ``most`` widths of a letter; East Asian signs are two wide.
+
+    Lines end at spaces and behind the signs that names are made of; only a longer piece is broken within.
+    """
+    lines = [""]
+    for piece in _PIECES.findall(words):
+        for part in [piece] if _letters(piece) <= most else piece:
+            if lines[-1] and _letters(lines[-1] + part.rstrip()) > most:
+                lines.append("")
+            lines[-1] += part
+    return [each.strip() for each in lines]
+
+
+def _letters(words: str) -> float:
+    """About how wide a text is, in letters."""
+    return sum(2.0 if unicodedata.east_asian_width(sign) in "WF" else _WIDE.get(sign, 1.0) for sign in words)
