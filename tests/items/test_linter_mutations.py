@@ -277,7 +277,10 @@ def another_case(item: Row, reference: Row, random: Random) -> bool | None:
 
 @mutation("evidence_differs")
 def evidence_of_another_value(item: Row, reference: Row, random: Random) -> bool | None:
-    random.choice(reference["evidence"])["value"] *= 1.001
+    evidence = random.choice(reference["evidence"])
+    if not evidence["value"]:
+        return False
+    evidence["value"] *= 1.001
     return None
 
 
@@ -344,7 +347,7 @@ def test_valid_items_pass(valid_pairs, measured):
     assert len(valid_pairs) > 100
     assert not report.count("error"), report.table()
     assert not report.count("note"), report.table()
-    assert set(report.per_rule()) <= {"key_position_bias", "option_length_bias", "structure_of_options"}
+    assert set(report.per_rule()) <= {"key_position_bias", "option_length_bias"}
 
 
 def test_every_one_of_a_thousand_faults_is_found(valid_pairs, views):
