@@ -139,7 +139,7 @@ def made(count: int) -> Iterator[tuple[Item, Reference, Answer]]:
         reference = Reference(
             item_id=item.item_id,
             answer=str(volume) if numeric else "B",
-            answer_text=f"{volume} ml",
+            answer_text=f"{volume} ml" if numeric else options[1],
             answer_value=volume,
             answer_unit="ml",
             evidence=[Evidence(tool="volume", arguments={}, value=volume, unit="ml", measurement_id=case_id)],
