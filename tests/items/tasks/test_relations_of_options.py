@@ -17,7 +17,7 @@ from monai_spatialqa.items.options import value_choices, wrong_orders
 from monai_spatialqa.items.quantity import Quantity
 from monai_spatialqa.records.item import LETTERS
 
-NAMES = ("heart", "trachea", "colon", "brain", "skull", "thyroid_gland")
+NAMES = ("heart", "trachea", "portal_vein_and_splenic_vein", "brain", "skull", "sternum")
 """Structures of which the tables of normal places tell little of each other."""
 
 SUBTASKS = (
