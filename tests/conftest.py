@@ -10,10 +10,15 @@ from typing import Any
 import nibabel as nib
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, settings
 
 from tests.servers.llama_server import llama_image_server, llama_server  # noqa: F401  # fixtures, started when asked for
 
 ROOT = Path(__file__).parent
+
+# A busy machine is no fault of the code: examples have no time limit.
+settings.register_profile("spatialqa", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("spatialqa")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

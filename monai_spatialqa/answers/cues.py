@@ -149,6 +149,14 @@ LOOK_BACK = 60
 """Characters before a statement that can take it back, within its sentence."""
 
 
+_IMAGINED = re.compile(
+    r"(?:\b(?:you|one|some|many|people|someone|somebody|others?) (?:might|may|could|would) (?:\w+ )?(?:think|expect|say"
+    r"|guess|assume|believe|argue|conclude)\b|\bif\b[^,]{1,80}\bwere\b)(?!.*\b(?:but|however|yet|though|although)\b)",
+    re.IGNORECASE,
+)
+"""What others might think, or what would hold if something were otherwise."""
+
+
 def taken_back(text: str, at: int) -> bool:
     """Whether the words before a place negate what is stated there, or make it a condition."""
     before = text[max(0, at - LOOK_BACK) : at]
@@ -160,8 +168,9 @@ def taken_back(text: str, at: int) -> bool:
 
 
 def supposed(text: str, cue: re.Match[str]) -> bool:
-    """Whether a statement in ``would be`` stands behind a condition: ``if it were flipped, the answer would be D``."""
-    if " would be" not in cue.group().lower():
-        return False
+    """Whether a statement is somebody else's, or behind a condition: ``if it were flipped, the answer would be D``."""
     before = text[max(0, cue.start() - 2 * LOOK_BACK) : cue.start()]
-    return _SUPPOSED.search(before[max(before.rfind(mark) for mark in SENTENCE_END) + 1 :]) is not None
+    before = before[max(before.rfind(mark) for mark in SENTENCE_END) + 1 :]
+    if _IMAGINED.search(before + cue.group()):
+        return True
+    return " would be" in cue.group().lower() and _SUPPOSED.search(before) is not None

@@ -24,10 +24,14 @@ _SCALES = {"hundred": 100, "thousand": 1000, "million": 1_000_000, "billion": 1_
 _PARTS = {"half": Decimal("0.5"), "quarter": Decimal("0.25"), "third": Decimal(1) / 3}
 
 _VALUE = "|".join(sorted((*_VALUES, *_SCALES), key=len, reverse=True))
-_RUN = rf"(?:an? (?=hundred|thousand|million))?(?:{_VALUE})(?:(?:[ -]and[ -]|[ -])(?:{_VALUE})\b){{0,12}}+"
+_SCALE = "|".join(_SCALES)
+_JOINED = "|".join(f"(?<={word})" for word in _SCALES)
+# "and" joins only what follows a hundred or more: in "between ten and twenty" there are two numbers.
+_AND = rf"(?:{_JOINED})[ -]and[ -](?!(?:{_VALUE})(?:[ -](?:{_VALUE}))?[ -](?:{_SCALE})\b)"
+_RUN = rf"(?:an? (?=hundred|thousand|million))?(?:{_VALUE})(?:(?:{_AND}|[ -])(?:{_VALUE})\b){{0,12}}+"
 _POINT = rf"(?: point(?: (?:{'|'.join(_SMALL[:10])})\b){{1,9}})"
 _UNIT = "|".join(UNITS[name].all_spellings for name in READ_UNITS)
-_BEHIND = rf"(?=[ -]?(?:{_UNIT})(?![A-Za-z0-9_]))"
+_BEHIND = rf"(?=(?: (?:and|to|or|through) (?:{_RUN})\b)?[ -]?(?:{_UNIT})(?![A-Za-z0-9_]))"
 _ENDS = r"(?=[ .!,;:)\"']{0,4}(?:\n|$))"
 _ENGLISH = re.compile(
     rf"(?<![\w-])(?<!\d )(?:(?P<minus>minus|negative) )?(?:(?P<run>{_RUN})\b(?P<point>{_POINT})?"

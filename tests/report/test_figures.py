@@ -240,3 +240,10 @@ def test_bars_show_the_whole_of_a_long_name() -> None:
     assert len(shown) == 3
     tall = [float((tree.attributes["viewbox"] or "").split()[3]) for tree in (short.one("svg"), long.one("svg"))]
     assert tall[1] > tall[0]
+
+
+def test_rotated_options_are_left_out_of_the_heat_map_and_repeats_count_once() -> None:
+    first = made_run(PAIRS, "a").scores[0].model_copy(update={"organs": ["liver"], "score": 1.0})
+    again = first.model_copy(update={"repeat": 1, "score": 0.0})
+    rotated = first.model_copy(update={"rotation": 1, "score": 0.0})
+    assert mean_scores([first, rotated, again]) == {(first.task, "liver"): (0.5, 1)}

@@ -18,12 +18,20 @@ Cells = Mapping[tuple[str, str], tuple[float, int]]
 
 
 def mean_scores(scores: Iterable[Score]) -> dict[tuple[str, str], tuple[float, int]]:
-    """Mean score and number of answers, by task and organ. An answer about two organs counts for both."""
-    sums: dict[tuple[str, str], tuple[float, int]] = {}
+    """Mean score and number of items, by task and organ. An item about two organs counts for both.
+
+    Of an item that was asked several times, the mean of its repeats counts; rotated ones count for CircularEval only.
+    """
+    items: dict[str, list[Score]] = {}
     for score in scores:
-        for organ in dict.fromkeys(score.organs):
-            total, count = sums.get((score.task, organ), (0.0, 0))
-            sums[score.task, organ] = (total + score.score, count + 1)
+        if not score.rotation:
+            items.setdefault(score.item_id, []).append(score)
+    sums: dict[tuple[str, str], tuple[float, int]] = {}
+    for repeats in items.values():
+        mean = math.fsum(score.score for score in repeats) / len(repeats)
+        for organ in dict.fromkeys(repeats[0].organs):
+            total, count = sums.get((repeats[0].task, organ), (0.0, 0))
+            sums[repeats[0].task, organ] = (total + mean, count + 1)
     return {key: (total / count, count) for key, (total, count) in sums.items()}
 
 
