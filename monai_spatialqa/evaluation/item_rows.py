@@ -50,7 +50,7 @@ def item_rows(items: Sequence[Item], scores: Iterable[Score], blind: Iterable[Sc
         scores: of one run.
         blind: of the same model without images, for the gain; items that it lacks are left out of that figure.
     """
-    found = _by_item(scores)
+    found = unrotated_by_item(scores)
     rows = [found.get(item.item_id, []) for item in items]
     choice = np.array([item.format != "numeric" for item in items], bool)
     mean = _Means(rows)
@@ -74,7 +74,7 @@ def item_rows(items: Sequence[Item], scores: Iterable[Score], blind: Iterable[Sc
         columns[f"within_{limit * 100:.0f}"] = Column(mean(_within(limit)), everything * ~choice)
     gain = None
     if blind is not None:
-        unseen = _by_item(blind)
+        unseen = unrotated_by_item(blind)
         both = [item.item_id in found and item.item_id in unseen for item in items]
         without = _Means([unseen.get(item.item_id, []) for item in items])
         gain = Column(score - without(lambda one: one.score), choice & np.array(both, bool))
@@ -92,7 +92,7 @@ def item_rows(items: Sequence[Item], scores: Iterable[Score], blind: Iterable[Sc
     )
 
 
-def _by_item(scores: Iterable[Score]) -> dict[str, list[Score]]:
+def unrotated_by_item(scores: Iterable[Score]) -> dict[str, list[Score]]:
     """Scores of unrotated answers, in the order of repeats, so that sums do not depend on the order of answers."""
     found: dict[str, list[Score]] = defaultdict(list)
     for score in scores:

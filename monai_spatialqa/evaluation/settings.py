@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from monai_spatialqa.evaluation.presets import Preset, load_preset
 from monai_spatialqa.llm import LLMSettings
 from monai_spatialqa.records.answer import ModelKind
-from monai_spatialqa.records.files import system_path
+from monai_spatialqa.records.files import file_or_in_folder, system_path
 from monai_spatialqa.records.item import TaskCode
 from monai_spatialqa.rendering.view_settings import ViewSettings, views_key
 
@@ -148,19 +148,19 @@ class EvaluateSettings(BaseModel):
     @property
     def items_file(self) -> Path:
         """The file of items."""
-        return _in_folder(str(self.items), "items.jsonl")
+        return file_or_in_folder(str(self.items), "items.jsonl")
 
     @property
     def references_file(self) -> Path:
         """The file of answers."""
         if self.references is not None:
-            return _in_folder(self.references, "references.jsonl")
+            return file_or_in_folder(self.references, "references.jsonl")
         return self.items_file.with_name("references.jsonl")
 
     @property
     def measurements_file(self) -> Path | None:
         """The file of measurements, where one was named."""
-        return None if self.measurements is None else _in_folder(self.measurements, "measurements.jsonl")
+        return None if self.measurements is None else file_or_in_folder(self.measurements, "measurements.jsonl")
 
     @property
     def output(self) -> Path:
@@ -189,8 +189,3 @@ class EvaluateSettings(BaseModel):
     def sha256(self, described: Mapping[str, Any], *, blind: bool) -> str:
         """Hash of :meth:`shaping`."""
         return hashlib.sha256(json.dumps(self.shaping(described, blind=blind), sort_keys=True).encode()).hexdigest()
-
-
-def _in_folder(text: str, name: str) -> Path:
-    path = Path(system_path(text))
-    return path / name if path.is_dir() else path

@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from monai_spatialqa.items.lint_item import LintOptions
-from monai_spatialqa.records.files import system_path
+from monai_spatialqa.records.files import file_or_in_folder, system_path
 
 
 class LintSettings(BaseModel):
@@ -56,27 +56,22 @@ class LintSettings(BaseModel):
     @property
     def items_file(self) -> Path:
         """The file of items."""
-        return _in_folder(str(self.items), "items.jsonl")
+        return file_or_in_folder(str(self.items), "items.jsonl")
 
     @property
     def references_file(self) -> Path | None:
         """The file of answers; None for items that hold their own."""
         if self.references is not None:
-            return _in_folder(self.references, "references.jsonl")
+            return file_or_in_folder(self.references, "references.jsonl")
         beside = self.items_file.with_name("references.jsonl")
         return beside if self.items_file.name == "items.jsonl" and beside.is_file() else None
 
     @property
     def measurements_file(self) -> Path | None:
         """The file of measurements; None to recompute nothing."""
-        return None if self.measurements is None else _in_folder(self.measurements, "measurements.jsonl")
+        return None if self.measurements is None else file_or_in_folder(self.measurements, "measurements.jsonl")
 
     @property
     def output(self) -> Path:
         """The folder for the results."""
         return Path(system_path(self.output_dir))
-
-
-def _in_folder(text: str, name: str) -> Path:
-    path = Path(system_path(text))
-    return path / name if path.is_dir() else path

@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator, model_valida
 from monai_spatialqa.anatomy import LabelMap
 from monai_spatialqa.items.draft import Rules
 from monai_spatialqa.items.subtasks import SUBTASKS
-from monai_spatialqa.records.files import system_path
+from monai_spatialqa.records.files import file_or_in_folder, system_path
 from monai_spatialqa.records.item import TaskCode
 
 NOT_SHAPING = {"measurements", "output_dir", "progress"}
@@ -122,8 +122,7 @@ class GenerateSettings(BaseModel):
     @property
     def source(self) -> Path:
         """The file of measurements."""
-        path = Path(system_path(str(self.measurements)))
-        return path / "measurements.jsonl" if path.is_dir() else path
+        return file_or_in_folder(str(self.measurements), "measurements.jsonl")
 
     @property
     def output(self) -> Path:

@@ -113,6 +113,12 @@ def system_path(text: AnyPath) -> str:
     return os.fsdecode(name.encode("utf-8", "surrogateescape"))
 
 
+def file_or_in_folder(text: AnyPath, name: str) -> Path:
+    """The file that a setting names: itself, or the one of this name where the setting names a folder."""
+    path = Path(system_path(text))
+    return path / name if path.is_dir() else path
+
+
 def portable_path(path: AnyPath, root: AnyPath) -> str:
     r"""Say where ``path`` lies, seen from ``root``, in a form that reads the same on every system.
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from markupsafe import Markup
 
+from monai_spatialqa.evaluation.item_rows import unrotated_by_item
 from monai_spatialqa.records.answer import Score
 from monai_spatialqa.report.figures.svg import tag
 from monai_spatialqa.report.wording import NONE, percent
@@ -22,12 +23,8 @@ def mean_scores(scores: Iterable[Score]) -> dict[tuple[str, str], tuple[float, i
 
     Of an item that was asked several times, the mean of its repeats counts; rotated ones count for CircularEval only.
     """
-    items: dict[str, list[Score]] = {}
-    for score in scores:
-        if not score.rotation:
-            items.setdefault(score.item_id, []).append(score)
     sums: dict[tuple[str, str], tuple[float, int]] = {}
-    for repeats in items.values():
+    for repeats in unrotated_by_item(scores).values():
         mean = math.fsum(score.score for score in repeats) / len(repeats)
         for organ in dict.fromkeys(repeats[0].organs):
             total, count = sums.get((repeats[0].task, organ), (0.0, 0))
